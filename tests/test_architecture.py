@@ -30,7 +30,7 @@ HEAVY = {
 KERNELS_MAY_IMPORT = {FACE, "numpy", "__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
 # Folders of kernels/ without an operation, and whose modules import from them besides their own: every folder's of
 # `common`, of a family its operations'.
-SHARED = {"common": (), "softmax_family": ("softmax", "log_softmax")}
+SHARED = {"common": (), "softmax_family": ("softmax", "log_softmax", "layer_norm")}
 CUDA_DEVICE = PACKAGE / "devices" / "cuda"  # its modules know CuPy, and are imported inside functions
 MAX_LINES = 300  # CONTRIBUTING.md states it
 

@@ -1,4 +1,4 @@
-// The blocks of a cluster (sm_90) write pairs into each other's shared memory, where an mbarrier counts the bytes that have
+// The blocks of a cluster (sm_90) write pairs of floats into each other's shared memory, where an mbarrier counts the bytes that have
 // arrived, so a thread waits only for what it needs. A release at the cluster's barrier would wait for all earlier writes of
 // the thread, results included.
 //   use    all threads call open_mailbox once, and cluster_wait before the first pair is sent. In every exchange each sender
@@ -7,7 +7,6 @@
 //   reuse  a place may be sent to again one exchange later, once something has arrived from every block since
 // GPUs without clusters call nothing of this.
 #pragma once
-#include "softmax_family/algebra.cuh"
 
 using Mailbox = unsigned long long;  // an mbarrier in shared memory: bytes that have not arrived, and the exchange's parity
 
@@ -36,12 +35,15 @@ __device__ __forceinline__ void open_mailbox(Mailbox* box) {
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 // Writes a value to the same place in the shared memory of another block, or of this one.
-__device__ __forceinline__ void send(MaxSum* place, int rank, MaxSum value, Mailbox* box) {
+template <typename Pair>
+__device__ __forceinline__ void send(Pair* place, int rank, const Pair& value, Mailbox* box) {
+  static_assert(sizeof(Pair) == sizeof(float2), "a pair is two floats");
+  const float2& pair = reinterpret_cast<const float2&>(value);
   unsigned remote, remote_box;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared_address(place)), "r"(rank));
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_box) : "r"(shared_address(box)), "r"(rank));
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(remote),
-               "f"(value.max), "f"(value.sum), "r"(remote_box)
+               "f"(pair.x), "f"(pair.y), "r"(remote_box)
                : "memory");
 }
 
@@ -69,7 +71,8 @@ __device__ __forceinline__ void await(Mailbox* box, unsigned parity) {
 __device__ __forceinline__ int cluster_rank() { return 0; }
 __device__ __forceinline__ void open_mailbox(Mailbox*) {}
 __device__ __forceinline__ void cluster_wait() {}
-__device__ __forceinline__ void send(MaxSum*, int, MaxSum, Mailbox*) {}
+template <typename Pair>
+__device__ __forceinline__ void send(Pair*, int, const Pair&, Mailbox*) {}
 __device__ __forceinline__ void expect(Mailbox*, int) {}
 __device__ __forceinline__ void await(Mailbox*, unsigned) {}
 #endif

@@ -1,12 +1,24 @@
-"""Launch plans of softmax and log-softmax along the last axis, for kernels that include one_read_rows_entries.cuh."""
+"""Launch plans of rows: of softmax and log-softmax, which include one_read_rows_entries.cuh, and of layer norm."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
 from .row_tuning import Step
 
 MAX_COLUMNS = 2**30  # of held rows: int indices of the kernels go up to a block beyond the end of the row
+
+
+class Arguments(NamedTuple):
+    """What entries take beside the sizes of rows."""
+
+    arrays: tuple[str, ...] = ("x", "y")  # x the first
+    scalars: tuple[Scalar, ...] = ()  # behind the sizes
+
+
+SOFTMAX = Arguments()
 
 
 def one_read_rows_plan(
@@ -22,15 +34,15 @@ def one_read_rows_plan(
     return plan_of(name, step.taken(choice, case, device, keeps_exponentials) if step else choice, case, device)
 
 
-def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties) -> LaunchPlan:
+def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties, given: Arguments = SOFTMAX) -> LaunchPlan:
     """The launches of a technique; Unsupported where a grid is too large."""
     if isinstance(choice, Held):
-        return _held_plan(name, choice, case, device)
+        return _held_plan(name, choice, case, device, given)
     if isinstance(choice, Staged):
-        return _staged_plan(name, choice, case, device)
+        return _staged_plan(name, choice, case, device, given)
     if isinstance(choice, StagedLanes):
-        return _staged_lanes_plan(name, choice, case, device)
-    return _split_plan(name, choice, case, device)
+        return _staged_lanes_plan(name, choice, case, device, given)
+    return _split_plan(name, choice, case, device, given)
 
 
 def _checked(launch: Launch, device: DeviceProperties) -> Launch:
@@ -48,7 +60,7 @@ def _common(choice: Choice, technique: str) -> tuple[tuple[str, str | int], ...]
     )
 
 
-def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     if choice.warps > 1:
         grid = rows * choice.blocks
@@ -66,7 +78,7 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) ->
         f"{name}_{dtypes.suffix(case.dtype)}",
         (grid, 1, 1),
         (choice.block, 1, 1),
-        ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
+        (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
         shared_bytes=choice.shared_packs * choice.block * PACK_BYTES,
     )
     constants = [("PACKS", choice.packs), ("MASKED", int(choice.masked))]
@@ -83,13 +95,13 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) ->
     return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
-def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
     rows, _ = case.rows_columns()
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
         (-(-rows // (choice.block * choice.group)), 1, 1),
         (choice.block, 1, 1),
-        ("x", "y", Scalar("int64", rows)),
+        (*given.arrays, Scalar("int64", rows), *given.scalars),
     )
     reason = f"{choice.group} whole rows per thread through shared memory: rows do not end with a pack of 16 bytes"
     itemsize = dtypes.itemsize(case.dtype)
@@ -97,14 +109,16 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED"), *constants), reasons=(reason,))
 
 
-def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _staged_lanes_plan(
+    name: str, choice: StagedLanes, case: Case, device: DeviceProperties, given: Arguments
+) -> LaunchPlan:
     rows, columns = case.rows_columns()
     warps, itemsize = choice.block // WARP, dtypes.itemsize(case.dtype)
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
         (-(-rows // (warps * choice.warp_rows)), 1, 1),
         (choice.block, 1, 1),
-        ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
+        (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
         shared_bytes=warps * (choice.warp_rows * columns * itemsize + PACK_BYTES),  # a span may begin within a pack
     )
     reason = (
@@ -114,7 +128,7 @@ def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: Devic
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED_LANES"), *constants), reasons=(reason,))
 
 
-def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
     rows, columns = case.rows_columns()
     per_pack = PACK_BYTES // dtypes.itemsize(case.dtype)
     chunk = (choice.packs * choice.block - 1) * per_pack  # wherever a chunk begins, a block holds all its packs
@@ -123,8 +137,13 @@ def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) 
     sizes = (Scalar("int64", rows), Scalar("int64", columns), Scalar("int32", chunk))
     suffix = dtypes.suffix(case.dtype)
     launches = (
-        Launch(f"{name}_parts_{suffix}", grid, (choice.block, 1, 1), ("x", "parts", *sizes)),
-        Launch(f"{name}_finish_{suffix}", grid, (choice.block, 1, 1), ("x", "y", "parts", *sizes)),
+        Launch(f"{name}_parts_{suffix}", grid, (choice.block, 1, 1), (given.arrays[0], "parts", *sizes)),
+        Launch(
+            f"{name}_finish_{suffix}",
+            grid,
+            (choice.block, 1, 1),
+            (*given.arrays, "parts", *sizes, *given.scalars),
+        ),
     )
     defines = (*_common(choice, "SPLIT"), ("PACKS", choice.packs))
     reason = f"{chunks} chunks per row in two launches: rows are too long to hold, or too few to fill the GPU"

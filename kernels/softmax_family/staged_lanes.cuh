@@ -85,16 +85,15 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
   __syncwarp();  // they are written before they are read for another row
 }
 
-template <typename Form, int Lanes, int Words, int Group, int Rows, int Block, int Hint, typename T>
-__device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
-  static_assert(sizeof(T) == 2, "words of shared memory have two elements");
-  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
-  static_assert(Words >= 2, "WORDS must be at least 2: a lane has not both ends of a row in one");
-  static_assert(Group % Rows == 0, "GROUP rows must be so many at once");
-  constexpr int N = PER_PACK<T>, WarpRows = WARP_SIZE / Lanes * Group;
+// Copies the WarpRows rows of a warp to shared memory, and back once work(tile, shift) has replaced their elements by results;
+// they begin `shift` elements after the tile. `work` ends with __syncwarp().
+//   Least, Most   bounds of columns
+template <int WarpRows, int Least, int Most, int Block, int Hint, typename T, typename Work>
+__device__ __forceinline__ void staged_span(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns,
+                                            Work work) {
+  constexpr int N = PER_PACK<T>;
   static_assert(WarpRows % N == 0, "a warp's rows must be whole packs");
-  constexpr int LeastPacks = WarpRows / N * (2 * Lanes * (Words - 1));  // of a span, as Words bounds columns
-  constexpr int MostPacks = WarpRows / N * (2 * Lanes * Words - 1);
+  constexpr int LeastPacks = WarpRows / N * Least, MostPacks = WarpRows / N * Most;  // of a span
   extern __shared__ uint4 tiles[];
   const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
   const long long first_row = (static_cast<long long>(blockIdx.x) * (Block / WARP_SIZE) + warp) * WarpRows;
@@ -125,14 +124,7 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
   if (has_part) staged[part] = own_part ? x_rows[part] : from_float<T>(0.0f);
   await_copies();
   __syncwarp();  // every lane's packs are there
-  unsigned next = shift + lane / Lanes * (Group * columns);
-#pragma unroll 1
-  for (int done = 0; done < Group; done += Rows) {
-    unsigned begin[Rows];
-#pragma unroll
-    for (int r = 0; r < Rows; ++r, next += columns) begin[r] = next;
-    rows_by_lanes<Form, Lanes, Words, Rows, T>(reinterpret_cast<unsigned*>(tile), begin, columns, lane % Lanes);
-  }
+  work(tile, shift);
   if (shift_of(y_rows) == shift) {
     uint4* to = reinterpret_cast<uint4*>(y_rows - shift) + lane;
     if (full) {
@@ -148,4 +140,24 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
   } else {
     for (int i = lane; i < elements; i += WARP_SIZE) y_rows[i] = staged[i];
   }
+}
+
+template <typename Form, int Lanes, int Words, int Group, int Rows, int Block, int Hint, typename T>
+__device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+  static_assert(sizeof(T) == 2, "words of shared memory have two elements");
+  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
+  static_assert(Words >= 2, "WORDS must be at least 2: a lane has not both ends of a row in one");
+  static_assert(Group % Rows == 0, "GROUP rows must be so many at once");
+  constexpr int Least = 2 * Lanes * (Words - 1), Most = 2 * Lanes * Words - 1;  // as Words bounds columns
+  staged_span<WARP_SIZE / Lanes * Group, Least, Most, Block, Hint>(x, y, rows, columns, [=](uint4* tile, int shift) {
+    const int lane = threadIdx.x % WARP_SIZE;
+    unsigned next = shift + lane / Lanes * (Group * columns);
+#pragma unroll 1
+    for (int done = 0; done < Group; done += Rows) {
+      unsigned begin[Rows];
+#pragma unroll
+      for (int r = 0; r < Rows; ++r, next += columns) begin[r] = next;
+      rows_by_lanes<Form, Lanes, Words, Rows, T>(reinterpret_cast<unsigned*>(tile), begin, columns, lane % Lanes);
+    }
+  });
 }

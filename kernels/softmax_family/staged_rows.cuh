@@ -107,8 +107,9 @@ __device__ __forceinline__ void work_in_words(unsigned* words) {
   else slabs_in_words<Form, Columns, Inner, Group, T>(words);
 }
 
-template <typename Form, int Columns, int Group, int Block, int Hint, int Inner = 1, typename T>
-__device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows) {
+// work(words) replaces the elements of a thread's rows by their results.
+template <int Columns, int Group, int Block, int Hint, typename T, typename Work>
+__device__ __forceinline__ void staged_words(const T* __restrict__ x, T* __restrict__ y, long long rows, Work work) {
   constexpr int Bytes = Columns * Group * static_cast<int>(sizeof(T));  // per thread
   constexpr int WarpRows = WARP_SIZE * Group, Elements = WarpRows * Columns;
   constexpr int Packs = Bytes * WARP_SIZE / static_cast<int>(sizeof(uint4));  // per warp
@@ -126,7 +127,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   if (Packs == WARP_SIZE && full && x_packed && y_packed) {  // one pack per thread: no exchange is needed
     const uint4 pack = load_once<Hint>(x_rows + lane * PER_PACK<T>);
     words[0] = pack.x, words[1] = pack.y, words[2] = pack.z, words[3] = pack.w;
-    work_in_words<Form, Columns, Group, Inner, T>(words);
+    work(words);
     store_once<Hint>(y_rows + lane * PER_PACK<T>, make_uint4(words[0], words[1], words[2], words[3]));
     return;
   }
@@ -150,7 +151,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   __syncwarp();  // every lane's packs are there
   char* own = reinterpret_cast<char*>(tile) + lane * Bytes;
   copy_units<Bytes>(words, own);
-  work_in_words<Form, Columns, Group, Inner, T>(words);
+  work(words);
   copy_units<Bytes>(own, words);
   __syncwarp();  // every row is done
   if (y_packed && full) {
@@ -162,4 +163,10 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   } else {
     for (int i = lane; i < elements; i += WARP_SIZE) y_rows[i] = staged[i];
   }
+}
+
+template <typename Form, int Columns, int Group, int Block, int Hint, int Inner = 1, typename T>
+__device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows) {
+  staged_words<Columns, Group, Block, Hint>(
+      x, y, rows, [](unsigned* words) { work_in_words<Form, Columns, Group, Inner, T>(words); });
 }

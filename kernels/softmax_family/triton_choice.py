@@ -53,6 +53,12 @@ def launcher(x: Any, y: Any, extents: tuple[int, int, int], *, log: bool) -> Cal
     return _in_parts(x, y, extents, log)
 
 
+def norm_launcher(x: Any, gamma: Any, beta: Any, y: Any, rows: int, columns: int, eps: float) -> Callable[[], None]:
+    """The call that takes x to its layer norm y, likewise; columns are at most MOST_TILE."""
+    held = triton.next_power_of_2(columns)
+    return _tuned(_NORM_ROWS, _blocks((rows, "ROWS")), x, gamma, beta, y, rows, eps, columns=columns, COLUMNS=held)
+
+
 def _in_parts(x: Any, y: Any, extents: tuple[int, int, int], log: bool) -> Callable[[], None]:
     """Two launches: maxima and sums of the parts of a long axis, and the results from these."""
     torch = import_library("torch")
@@ -124,7 +130,10 @@ def _milliseconds(call: Callable[[], None], quantiles: Sequence[float]) -> Any:
     return triton.testing.do_bench(call, warmup=WARMUP_MS, rep=TUNING_MS, quantiles=list(quantiles))
 
 
-_ROWS = _tunable(triton_rows.rows_in_tiles, ("rows", "columns"), ROWS=[2**power for power in range(13)])
+_ROWS, _NORM_ROWS = (
+    _tunable(kernel, ("rows", "columns"), ROWS=[2**power for power in range(13)])
+    for kernel in (triton_rows.rows_in_tiles, triton_rows.norm_rows_in_tiles)
+)
 _LONG_ROWS = _tunable(triton_rows.long_rows, ("columns",), BLOCK=(2048, 4096, 8192, 16384), STAGES=STAGES)
 _COLUMNS = _tunable(
     triton_rows.columns_in_tiles, ("outer", "dim", "inner"), OUTER=(1, 4, 16, 64, 256), INNER=NEIGHBOURS

@@ -1,4 +1,4 @@
-"""Softmax and log_softmax in Triton, of our own writing: tiles read once where they fit, tuned on the GPU.
+"""Softmax, log_softmax and layer_norm in Triton, of our own writing: tiles read once where they fit, tuned on the GPU.
 
 Arrays are [outer, dim, inner]; `triton_choice.py` chooses tiles and launches. Functions that Triton compiles
 have no types but `constexpr`: it takes other annotations for values. What is read once makes way in the L2 cache
@@ -42,6 +42,23 @@ def rows_in_tiles(x, y, rows, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS
     exponentials = tl.exp(shifted)
     result = _result(shifted, exponentials, tl.sum(exponentials, 1, keep_dims=True), LOG)
     tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
+
+
+@triton.jit
+def norm_rows_in_tiles(
+    x, gamma, beta, y, rows, eps, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):  # fmt: skip
+    """Layer norm of ROWS whole rows per program: the steps of Triton's tutorial, with the row kept between them."""
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    at = first * columns + row * columns + column
+    inside = (row < rows - first) & (column < columns)
+    values = tl.load(x + at, mask=inside, other=0.0, eviction_policy="evict_first").to(tl.float32)
+    weight = tl.load(gamma + column, mask=column < columns, other=0.0).to(tl.float32)
+    bias = tl.load(beta + column, mask=column < columns, other=0.0).to(tl.float32)
+    centred = tl.where(column < columns, values - tl.sum(values, 1, keep_dims=True) / columns, 0.0)
+    variance = tl.sum(centred * centred, 1, keep_dims=True) / columns
+    tl.store(y + at, centred / tl.sqrt(variance + eps) * weight + bias, mask=inside, eviction_policy="evict_first")
 
 
 @triton.jit

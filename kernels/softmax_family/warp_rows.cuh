@@ -12,59 +12,104 @@
 #include "softmax_family/row_packs.cuh"
 #include "softmax_family/rows_by_elements.cuh"
 
-template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
-__device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+// A lane's packs of its rows between load and store, whatever is computed of them.
+template <int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
+struct LaneRows {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
-  constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // Groups: rows that the lanes of a block hold
-  const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
-  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form>(x, y, rows, columns);
-  const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
-  const int own = threadIdx.x % Lanes;
-  const long long first_row = static_cast<long long>(blockIdx.x) * (Groups * Rows) + threadIdx.x / Lanes;
-  const Matrix<T> matrix{x, x + rows * columns};
-
-  // load: all packs are under way before the first is used
+  static constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // Groups: rows that the lanes of a block hold
+  static constexpr int Step = Lanes * N;                         // elements between the packs of a lane
   uint4 held[Rows][Packs];
   int column[Rows];                 // column of the lane's first pack
   unsigned long long offset[Rows];  // place of that pack in the matrix
+  long long first_row;
+
+  // All packs are under way before the first is used.
+  __device__ __forceinline__ void load(const T* x, long long rows, int columns) {
+    const int own = threadIdx.x % Lanes;
+    first_row = static_cast<long long>(blockIdx.x) * (Groups * Rows) + threadIdx.x / Lanes;
+    const Matrix<T> matrix{x, x + rows * columns};
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const long long row = first_row + r * Groups;
-    const bool exists = row < rows;
-    const unsigned long long known_row = Masked && !exists ? 0 : row;  // masked loads read some row, even where none exists
-    const unsigned long long start = known_row * static_cast<unsigned>(columns);
-    column[r] = own * N - (Masked ? shift_of(x + start) : 0);
-    offset[r] = start + column[r];
-    const T* x_lane = x + offset[r];
-    if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row touches lies within the matrix
+    for (int r = 0; r < Rows; ++r) {
+      const long long row = first_row + r * Groups;
+      const bool exists = row < rows;
+      const unsigned long long known_row = Masked && !exists ? 0 : row;  // masked loads read some row, even where none exists
+      const unsigned long long start = known_row * static_cast<unsigned>(columns);
+      column[r] = own * N - (Masked ? shift_of(x + start) : 0);
+      offset[r] = start + column[r];
+      const T* x_lane = x + offset[r];
+      if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row touches lies within the matrix
 #pragma unroll
-      for (int k = 0; k < Packs; ++k) {
-        const bool any = (Masked || exists) && (k < Packs - 1 || column[r] + k * (Lanes * N) < columns);
-        held[r][k] = any ? load_once<Hint>(x_lane + k * (Lanes * N)) : nothing<T>();
-      }
-    } else {
+        for (int k = 0; k < Packs; ++k) {
+          const bool any = (Masked || exists) && (k < Packs - 1 || column[r] + k * Step < columns);
+          held[r][k] = any ? load_once<Hint>(x_lane + k * Step) : nothing<T>();
+        }
+      } else {
 #pragma unroll
-      for (int k = 0; k < Packs; ++k) {
-        const bool whole = matrix.holds(x_lane + k * (Lanes * N));
-        const int at = column[r] + k * (Lanes * N);
-        held[r][k] = whole ? load_once<Hint>(x_lane + k * (Lanes * N)) : load_part(x + start, at, columns);
+        for (int k = 0; k < Packs; ++k) {
+          const bool whole = matrix.holds(x_lane + k * Step);
+          const int at = column[r] + k * Step;
+          held[r][k] = whole ? load_once<Hint>(x_lane + k * Step) : load_part(x + start, at, columns);
+        }
       }
     }
   }
+
+  // Stores the results of all packs: result(r, k, results) computes those of pack k of row r.
+  //   packed   packs of x and y lie alike
+  template <typename Result>
+  __device__ __forceinline__ void store(T* y, long long rows, int columns, bool packed, Result result) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (first_row + r * Groups >= rows) continue;
+#pragma unroll
+      for (int k = 0; k < Packs; ++k) {
+        float results[N];
+        result(r, k, results);
+        held[r][k] = pack_of<T>(results);
+      }
+      T* y_lane = y + offset[r];
+      if (Masked && !packed) {
+#pragma unroll
+        for (int k = 0; k < Packs; ++k) store_elements(y_lane + k * Step, column[r] + k * Step, columns, held[r][k]);
+        continue;
+      }
+#pragma unroll
+      for (int k = 0; k < Packs; ++k) {
+        const int at = column[r] + k * Step;
+        T* place = y_lane + k * Step;
+        if (k == Packs - 1 && at >= columns) continue;
+        if (Masked && k == 0 && at < 0) store_last(place, held[r][k], N + at);
+        else if (Masked && k >= Packs - 2 && at + N > columns) store_first(place, held[r][k], columns - at);
+        else if (Masked) store_whole<Hint>(place, held[r][k]);
+        else store_once<Hint>(place, held[r][k]);
+      }
+    }
+  }
+};
+
+template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
+__device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+  constexpr int N = PER_PACK<T>, Step = Lanes * N;
+  const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
+  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form>(x, y, rows, columns);
+
+  // load
+  LaneRows<Lanes, Packs, Rows, Block, Hint, Masked, T> own;
+  own.load(x, rows, columns);
 
   // reduce
   float max[Rows], sum[Rows];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if constexpr (Masked) {
-      held[r][0] = without_first<T>(held[r][0], -column[r]);
+      own.held[r][0] = without_first<T>(own.held[r][0], -own.column[r]);
 #pragma unroll
       for (int k = Packs > 1 ? Packs - 2 : 0; k < Packs; ++k)
-        held[r][k] = without_last<T>(held[r][k], column[r] + (k * Lanes + 1) * N - columns);
+        own.held[r][k] = without_last<T>(own.held[r][k], own.column[r] + k * Step + N - columns);
     }
-    Peak<T> peak = peak_of<T>(held[r][0]);
+    Peak<T> peak = peak_of<T>(own.held[r][0]);
 #pragma unroll
-    for (int k = 1; k < Packs; ++k) peak = larger<T>(peak, peak_of<T>(held[r][k]));
+    for (int k = 1; k < Packs; ++k) peak = larger<T>(peak, peak_of<T>(own.held[r][k]));
     max[r] = largest_of<T>(peak);
   }
 #pragma unroll
@@ -79,7 +124,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
       float terms[N];
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float value = element_of<T>(held[r][k], i), exponent = exponentials.exponent(value);
+        const float value = element_of<T>(own.held[r][k], i), exponent = exponentials.exponent(value);
         terms[i] = exponentials.of_exponent(exponent);
         kept[r][k][i] = Form::template kept<T>(value, exponent, terms[i]);
       }
@@ -96,32 +141,9 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
   for (int r = 0; r < Rows; ++r) norms[r] = Form::norm({max[r], sum[r]}, Exponentials<T>(max[r]));
 
   // compute and store
+  const auto result = [&](int r, int k, float* results) {
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    if (first_row + r * Groups >= rows) continue;
-#pragma unroll
-    for (int k = 0; k < Packs; ++k) {
-      float results[N];
-#pragma unroll
-      for (int i = 0; i < N; ++i) results[i] = Form::template result<T>(kept[r][k][i], norms[r]);
-      held[r][k] = pack_of<T>(results);
-    }
-    T* y_lane = y + offset[r];
-    if (Masked && !packed) {
-#pragma unroll
-      for (int k = 0; k < Packs; ++k)
-        store_elements(y_lane + k * (Lanes * N), column[r] + k * (Lanes * N), columns, held[r][k]);
-      continue;
-    }
-#pragma unroll
-    for (int k = 0; k < Packs; ++k) {
-      const int at = column[r] + k * (Lanes * N);
-      T* place = y_lane + k * (Lanes * N);
-      if (k == Packs - 1 && at >= columns) continue;
-      if (Masked && k == 0 && at < 0) store_last(place, held[r][k], N + at);
-      else if (Masked && k >= Packs - 2 && at + N > columns) store_first(place, held[r][k], columns - at);
-      else if (Masked) store_whole<Hint>(place, held[r][k]);
-      else store_once<Hint>(place, held[r][k]);
-    }
-  }
+    for (int i = 0; i < N; ++i) results[i] = Form::template result<T>(kept[r][k][i], norms[r]);
+  };
+  own.store(y, rows, columns, (begin ^ target) % sizeof(uint4) == 0, result);
 }

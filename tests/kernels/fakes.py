@@ -26,3 +26,9 @@ def softmax(x, axis=-1):
 def log_softmax(x, axis=-1):
     shifted = x - x.max(axis=axis, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+def layer_norm(x, shape, gamma, beta, eps):
+    assert shape == x.shape[-1:]
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + eps) * gamma + beta

@@ -10,7 +10,7 @@ import pytest
 
 from kernelbench.core.records import Case, Scalar
 from tests.catalog import catalog
-from tests.kernels.fakes import Tensor, log_softmax, softmax
+from tests.kernels.fakes import Tensor, layer_norm, log_softmax, softmax
 
 CATALOG = catalog()
 CUB = ("multiply", "relu", "copy")
@@ -22,6 +22,7 @@ COMPILED = {
     "reduce_sum": (6,),
     "softmax": (2, 3, 5),
     "log_softmax": (2, 3, 5),
+    "layer_norm": (2, 3, 5),
 }
 INNER = ("bias_add", "log_softmax")  # along an axis that is not the last
 
@@ -42,6 +43,7 @@ def torch(monkeypatch):
         relu=lambda x: np.maximum(x, 0),
         softmax=lambda x, dim: softmax(x, dim),
         log_softmax=lambda x, dim: log_softmax(x, dim),
+        nn=SimpleNamespace(functional=SimpleNamespace(layer_norm=layer_norm)),
         _dynamo=SimpleNamespace(config=SimpleNamespace()),
         cuda=SimpleNamespace(ExternalStream=lambda stream: stream, stream=nullcontext),
         no_grad=nullcontext,

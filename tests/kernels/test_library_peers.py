@@ -1,4 +1,5 @@
-"""Softmax of quack, Liger-Kernel and FlashInfer without these: what they are handed, and what is refused by name."""
+"""Softmax and layer norm of quack, Liger-Kernel and FlashInfer without these: what they are handed, and what is refused
+by name."""
 
 import os
 import sys
@@ -12,11 +13,11 @@ from kernelbench.core import libraries, places
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
 from tests.catalog import catalog
-from tests.kernels.fakes import Tensor, softmax
+from tests.kernels.fakes import Tensor, layer_norm, softmax
 
 STREAM = 1234
 PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.transformers.functional", "flashinfer": "flashinfer.sampling"}
-SOFTMAX = catalog().implementations["softmax"]
+SOFTMAX, LAYER_NORM = (catalog().implementations[name] for name in ("softmax", "layer_norm"))
 each_peer = pytest.mark.parametrize("name", PEERS)
 
 
@@ -38,6 +39,15 @@ def calls(monkeypatch):
     def quack(x, y):
         y[...] = noted("quack", x)
 
+    def quack_norm(x, gamma, y, beta, eps, is_layernorm):
+        assert is_layernorm
+        seen.append(("quack", streams[-1], x.shape, {}))
+        y[...] = layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+    def liger_norm(x, gamma, beta, eps):
+        seen.append(("liger", streams[-1], x.shape, {}))
+        return layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
     torch, cupy = ModuleType("torch"), ModuleType("cupy")
     torch.as_tensor = lambda array, device: np.ndarray.view(array, Tensor)
     torch.no_grad, torch.__version__ = nullcontext, "2.9"
@@ -45,7 +55,11 @@ def calls(monkeypatch):
     cupy.asarray = np.asarray
     modules = {
         "quack.softmax": {"_softmax_fwd": quack},
-        "liger_kernel.transformers.functional": {"liger_softmax": lambda x: noted("liger", x)},
+        "quack.rmsnorm": {"_rmsnorm_fwd": quack_norm},
+        "liger_kernel.transformers.functional": {
+            "liger_softmax": lambda x: noted("liger", x),
+            "liger_layer_norm": liger_norm,
+        },
         "flashinfer.sampling": {"softmax": lambda x, **options: noted("flashinfer", x, **options)},
     }
     for path, functions in modules.items():
@@ -117,3 +131,31 @@ def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(mo
     libraries.import_library("json")
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "torch_compile")
     assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"
+
+
+@pytest.mark.parametrize("name", ["quack", "liger"])
+def test_rows_and_weights_of_layer_norm_are_handed_over_on_the_stream(calls, name):
+    rng = np.random.default_rng(4)
+    arrays = held((4, 6, 8)) | {one: rng.normal(size=8).astype(np.float32) for one in ("gamma", "beta")}
+    call = LAYER_NORM[name].prepare(Case("layer_norm", (4, 6, 8), -1, "float32"), arrays, STREAM)
+    arrays["y"][...] = 0
+    got = {**arrays, **(call() or {})}["y"]
+    expected = layer_norm(arrays["x"], (8,), arrays["gamma"], arrays["beta"], 1e-5)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+    assert calls == 2 * [(name, STREAM, (24, 8), {})]
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "reason"),
+    [
+        ("quack", Case("layer_norm", (6, 6), -1, "float32"), "columns must be a multiple of 4, got 6"),
+        ("liger", Case("layer_norm", (6, 65537), -1, "float32"), "columns must be at most 65536, got 65537"),
+        ("triton", Case("layer_norm", (6, 32769), -1, "float32"), "columns must be at most 32768, got 32769"),
+        *((name, Case("layer_norm", (6, 8), 0, "float32"), "axis must be the last")
+          for name in ("quack", "liger", "triton", "torch_compile")),
+    ],
+)  # fmt: skip
+def test_what_a_layer_norm_has_not_is_refused_by_name(calls, name, case, reason):
+    with pytest.raises(Unsupported, match=reason):
+        LAYER_NORM[name].prepare(case, held(case.shape), STREAM)
+    assert not calls

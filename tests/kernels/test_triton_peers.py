@@ -138,3 +138,15 @@ def test_a_long_axis_of_few_programs_is_split(choice):
         choice.launched.clear()
         choice.module.launcher(tensor(), tensor(), extents, log=False)
         assert {sizes["parts"] for _, _, chosen in choice.launched for sizes in chosen} == {parts}
+
+
+@pytest.mark.parametrize("columns", [1, 768, 4097, 32768])
+def test_layer_norm_covers_all_rows_with_tiles_that_a_program_can_hold(choice, columns):
+    choice.module.norm_launcher(tensor(2), tensor(2), tensor(2), tensor(2), 5000, columns, 1e-5)
+    ((name, grid, chosen),) = choice.launched
+    assert name == "norm_rows_in_tiles"
+    assert chosen
+    for sizes in chosen:
+        assert sizes["ROWS"] * sizes["COLUMNS"] <= choice.module.MOST_TILE
+        assert sizes["COLUMNS"] >= columns
+        assert grid(sizes)[0] * sizes["ROWS"] >= 5000

@@ -1,0 +1,56 @@
+// Layer norm along the last axis, each row held between load and store, or, beyond what a cluster holds, read twice.
+//   x            T [rows, columns], row-major, beginning anywhere; read once (split: twice)
+//   gamma, beta  T [columns], beginning anywhere; read once per row, from the caches after the first time
+//   y            T [rows, columns]; must not overlap x; written once
+//   T            float, __half, __nv_bfloat16; arithmetic in float
+//   TECHNIQUE    staged: short rows whole in a thread, through shared memory; staged_lanes: longer ones that end within a
+//                pack, by lanes, likewise; in_warp: in registers of a warp's lanes; held: of warps, a block or a cluster;
+//                split: two launches. Their constants, needs and launches: softmax_family/staged_rows.cuh,
+//                staged_lanes.cuh, warp_rows.cuh, held_rows.cuh, split_rows.cuh
+//   moves        D in, D out; split 2 D in
+//   A row with an infinity or a NaN gives NaN.   Origin: written here.
+#include "layer_norm/rows.cuh"
+#include "softmax_family/technique_entries.cuh"
+
+#define ENTRY(name) layer_norm_one_read_rows_##name
+
+#if TECHNIQUE == HELD
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
+    layer_norm_held<WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);  \
+  }
+#elif TECHNIQUE == IN_WARP
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
+    layer_norm_by_lanes<LANES, PACKS, ROWS, BLOCK, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);       \
+  }
+#elif TECHNIQUE == STAGED
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, float eps) {                 \
+    layer_norm_staged<COLUMNS, GROUP, BLOCK, HINT, T>(x, {gamma, beta, eps}, y, rows);                              \
+  }
+#elif TECHNIQUE == STAGED_LANES
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
+    layer_norm_staged_lanes<LANES, WORDS, GROUP, BLOCK, HINT, T>(x, {gamma, beta, eps}, y, rows, columns);          \
+  }
+#elif TECHNIQUE == SPLIT
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(parts_##dtype)(const T* x, Moments* parts, long long rows, long long columns, int chunk) {           \
+    layer_norm_split_parts<BLOCK, PACKS>(x, parts, rows, columns, chunk);                                           \
+  }                                                                                                                 \
+  KERNEL ENTRY(finish_##dtype)(const T* x, const T* gamma, const T* beta, T* y, const Moments* parts,               \
+                               long long rows, long long columns, int chunk, float eps) {                           \
+    layer_norm_split_finish<BLOCK, PACKS, HINT, T>(x, {gamma, beta, eps}, y, parts, rows, columns, chunk);          \
+  }
+#else
+#error "TECHNIQUE must be HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT"
+#endif
+
+#if FLOATS || TECHNIQUE == STAGED_LANES  // WORDS are elements, of any size
+DEFINE(f32, float)
+#endif
+#if HALVES
+DEFINE(f16, __half)
+DEFINE(bf16, __nv_bfloat16)
+#endif

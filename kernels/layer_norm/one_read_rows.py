@@ -1,0 +1,84 @@
+"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques that softmax chooses for rows as long."""
+
+from dataclasses import replace
+
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, Unsupported, dtypes
+from ..softmax_family.row_choices import (
+    LEAST_WARPS,
+    PACK_BYTES,
+    SECTOR_ROWS,
+    STAGED_COLUMNS,
+    WARP,
+    Choice,
+    Held,
+    Staged,
+    StagedLanes,
+    choose,
+    in_warp,
+    resident_blocks,
+)
+from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
+from ..softmax_family.row_tuning import Step, tunable
+from .operation import EPS
+
+GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
+
+# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie;
+# for the addresses of gamma and beta where a thread has whole rows, beside those of half a row of each.
+MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
+LANE_ELEMENTS = 16  # most per lane of rows by lanes through shared memory, which also has gamma and beta for each
+
+
+def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
+    """The technique of log-softmax, which keeps elements as well. Rows that begin anywhere differ: masked packs need
+    further instructions for gamma and beta, so lanes take elements from shared memory up to longer rows, where rows are
+    many."""
+    if columns * itemsize % PACK_BYTES and STAGED_COLUMNS[itemsize] < columns <= WARP * LANE_ELEMENTS:
+        by_lanes = staged_lanes(columns, itemsize)
+        if rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:
+            return replace(by_lanes, hint=int(rows * columns * itemsize <= device.l2_bytes))
+    found = choose(rows, columns, itemsize, False, device)
+    if isinstance(found, StagedLanes):
+        found = replace(in_warp(columns, itemsize) or found, hint=found.hint)
+    if not isinstance(found, Staged) and not (isinstance(found, Held) and found.masked):
+        return found
+    more = STAGED_REGISTERS + columns * itemsize // 4 if isinstance(found, Staged) else MASKED_REGISTERS
+    registers = device.registers_per_multiprocessor // (found.resident * found.block) + more
+    return replace(found, resident=resident_blocks(registers, found.block))
+
+
+def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
+    """The fewest lanes per row; `loads` are elements. Rows of a warp are whole sectors."""
+    lanes = next(lanes for lanes in (4, 8, 16, 32) if columns <= lanes * LANE_ELEMENTS)
+    elements, warp_rows = -(-columns // lanes), SECTOR_ROWS * 2 // itemsize
+    return StagedLanes(lanes, elements, warp_rows * lanes // WARP, resident=resident_blocks(24 + 3 * elements, WARP))
+
+
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    threads: int = 0,
+    blocks: int = 0,
+    rows: int | None = None,
+    block: int | None = None,
+    hint: int | None = None,
+) -> LaunchPlan:
+    """Threads, blocks and the others: see Step."""
+    number, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    found = chosen(number, columns, dtypes.itemsize(case.dtype), device)
+    step = Step(threads, blocks, rows, block, hint)
+    if isinstance(found, StagedLanes) and step != Step():
+        raise Unsupported("rows by lanes through shared memory have no steps")
+    taken = found if isinstance(found, StagedLanes) else step.taken(found, case, device, keeps_exponentials=False)
+    return plan_of("layer_norm_one_read_rows", taken, case, device, GIVEN)
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "one_read_rows",
+        "rows held by a thread, lanes, warps, a block or a cluster, read once",
+        Origin("written here"),
+        plan=plan,
+        tunable=tunable("layer_norm"),
+    ),
+)

@@ -1,0 +1,45 @@
+"""Peer: layer norm of quack-kernels, written in CuTe's Python for Hopper and later. Last axis.
+
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
+"""
+
+from collections.abc import Callable
+
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, import_library
+from ..common.peers import torch_tensor, torch_with_gpu
+from .operation import EPS
+
+PACK_BYTES = 16  # of each load; rows must hold whole ones
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    rows, columns = case.rows_columns()
+    pack = PACK_BYTES // dtypes.itemsize(case.dtype)
+    if columns % pack:
+        raise Unsupported(f"columns must be a multiple of {pack}, got {columns}")
+    torch, quack = torch_with_gpu(), import_library("quack.rmsnorm")
+    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
+    gamma, beta = (torch_tensor(torch, arrays[name], case.dtype) for name in ("gamma", "beta"))
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream):
+            quack._rmsnorm_fwd(x, gamma, y, beta, eps=EPS, is_layernorm=True)
+
+    call()  # compiles, which is not to be timed
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "quack",
+        "layer norm of quack-kernels: one read through shared memory, clusters for long rows, two exchanges",
+        Origin(
+            "Dao-AILab/quack",
+            "https://github.com/Dao-AILab/quack",
+            differs="called below layernorm_fwd, which takes gamma and beta as float32 only and allocates its output",
+        ),
+        prepare=prepare,
+        role="peer",
+    ),
+)

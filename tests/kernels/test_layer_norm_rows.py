@@ -1,0 +1,178 @@
+"""Layer norm by one_read_rows: which technique a row gets, and each of them run on the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar, Tolerance
+from kernelbench.devices.known import KNOWN
+from kernels.layer_norm import one_read_rows
+from kernels.layer_norm.operation import EPS
+from kernels.softmax_family import row_choices, row_plans
+from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
+from tests.kernels.simulated import random_input, run_and_check
+
+NAME = "one_read_rows"
+GPUS = ("h200", "a100", "t4", "rtx5090")
+
+
+def case(rows, columns, dtype="float32"):
+    return Case("layer_norm", (rows, columns), -1, dtype)
+
+
+def forced(choice):
+    """A plan of that choice; None for the kernel's own."""
+    if choice is None:
+        return None
+    return lambda one, device: row_plans.plan_of(f"layer_norm_{NAME}", choice, one, device, one_read_rows.GIVEN)
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+@pytest.mark.parametrize("gpu", GPUS)
+def test_what_is_chosen_holds_the_row_and_fits_the_device(gpu, itemsize):
+    device = KNOWN[gpu]
+    for columns, rows in product((*range(1, 600), *range(600, 1_000_000, 9973), 1_000_000), (1, 5000)):
+        choice = one_read_rows.chosen(rows, columns, itemsize, device)
+        assert choice.resident * choice.block <= 2048, columns
+        if isinstance(choice, Held):
+            held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
+            assert held >= row_choices.most_packs(columns, itemsize), columns
+            assert choice.blocks <= device.max_cluster
+            assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
+            assert choice.masked == (columns * itemsize % 16 != 0)
+            assert not choice.recompute
+            if choice.warps == 1:  # only a lane's last two packs may end beyond the row
+                assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "technique"),
+    [
+        (1, "float32", "STAGED"),
+        (71, "float32", "STAGED"),
+        (72, "float32", "IN_WARP"),  # whole packs
+        (73, "float32", "STAGED_LANES"),
+        (1024, "float32", "HELD"),
+        (63, "bfloat16", "STAGED"),
+        (64, "bfloat16", "IN_WARP"),
+        (65, "bfloat16", "STAGED_LANES"),
+        (511, "float16", "STAGED_LANES"),
+        (513, "float16", "IN_WARP"),
+    ],
+)
+def test_both_sides_of_thresholds_of_many_short_rows(h200, catalog, columns, dtype, technique):
+    plan = catalog.implementations["layer_norm"][NAME].plan(case(2**20, columns, dtype), h200)
+    assert dict(plan.defines)["TECHNIQUE"] == technique
+
+
+def test_few_rows_that_end_within_a_pack_have_no_warp_to_wait_for(h200):
+    for columns, itemsize in ((65, 2), (129, 4), (511, 2)):
+        warp_rows = one_read_rows.staged_lanes(columns, itemsize).warp_rows
+        most = warp_rows * row_choices.LEAST_WARPS * h200.multiprocessors
+        assert isinstance(one_read_rows.chosen(most, columns, itemsize, h200), StagedLanes)
+        assert isinstance(one_read_rows.chosen(most - 1, columns, itemsize, h200), Held)
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_lanes_of_shared_memory_hold_the_row(itemsize):
+    for columns in range(65, 513):
+        choice = one_read_rows.staged_lanes(columns, itemsize)
+        assert choice.lanes * (choice.loads - 1) < columns <= choice.lanes * choice.loads
+        assert choice.warp_rows * itemsize % 32 == 0, "whole sectors"
+        assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
+
+
+def test_rows_by_lanes_have_no_steps(h200, catalog):
+    with pytest.raises(Unsupported, match="have no steps"):
+        catalog.implementations["layer_norm"][NAME].plan(case(2**20, 129), h200, threads=1)
+
+
+def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
+    plan = catalog.implementations["layer_norm"][NAME].plan
+    (launch,) = plan(case(4096, 768), h200).launches
+    assert launch.arguments == (
+        "x", "gamma", "beta", "y", Scalar("int64", 4096), Scalar("int32", 768), Scalar("float32", EPS)
+    )  # fmt: skip
+    parts, finish = plan(case(1, 200_000), h200).launches
+    assert parts.arguments[:2] == ("x", "parts")
+    assert finish.arguments[:5] == ("x", "gamma", "beta", "y", "parts")
+    assert finish.arguments[-1] == Scalar("float32", EPS)
+
+
+@pytest.mark.parametrize(("columns", "itemsize"), [(63, 2), (65, 2), (1025, 4), (20_003, 2)])
+def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize):
+    found, rows = (
+        one_read_rows.chosen(5000, columns, itemsize, h200),
+        row_choices.choose(5000, columns, itemsize, False, h200),
+    )
+    lanes = row_choices.in_warp(columns, itemsize) if not isinstance(rows, (Held, Staged)) else rows
+    assert found.resident < lanes.resident
+
+
+# Each technique once, for each is a compiler's run; shapes at both ends of what it holds.
+RUNS = [
+    ((37, 16), "float32", None),  # two rows a thread
+    ((9, 128), "bfloat16", None),
+    ((9, 72), "bfloat16", None),  # of whose lanes some have a pack less
+    ((300, 1), "float16", None),  # staged: all of a thread's in its pack
+    ((300, 2), "float32", None),
+    ((300, 3), "bfloat16", None),
+    ((300, 6), "bfloat16", None),
+    ((100, 33), "float16", None),
+    ((100, 17), "float32", None),
+    ((70, 65), "bfloat16", None),  # masked, in a warp
+    ((37, 65), "bfloat16", one_read_rows.staged_lanes(65, 2)),
+    ((19, 129), "float32", one_read_rows.staged_lanes(129, 4)),
+    ((18, 511), "float16", one_read_rows.staged_lanes(511, 2)),
+    ((7, 301), "float32", None),
+    ((5, 257), "float16", None),
+    ((3, 1025), "float32", None),  # and in several
+    ((3, 1536), "float16", None),
+    ((1, 20003), "float16", None),  # split
+    ((1, 20003), "bfloat16", None),
+    ((2, 100_000), "float32", Split()),
+    ((2, 5001), "float32", Held(32, 4, 1, 4, 6, 1, True, 128, 1)),  # shared memory beside registers
+    ((2, 5001), "float32", Held(32, 3, 2, 7, 0, 1, True, 96, 8)),  # clusters
+    ((2, 8000), "bfloat16", Held(32, 2, 8, 2, 0, 1, False, 64, 16)),
+    ((3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1)),  # and shared memory
+    ((2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
+]
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40])
+@pytest.mark.parametrize(
+    "shift", [0, 1, {"x": 1}, {"gamma": 1}, {"beta": 3, "y": 1}], ids=["aligned", "one", "x", "gamma", "beta and y"]
+)
+def test_right_wherever_the_arrays_begin(checked, shape, dtype, choice, shift):
+    checked(NAME, case(*shape, dtype), shift, plan=forced(choice))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("gpu", "columns"), [("a100", 5001), ("a100", 768), ("t4", 1025), ("rtx5090", 20_000)])
+def test_right_on_other_gpus(checked, gpu, columns):
+    checked(NAME, case(3, columns, "float16"), device=KNOWN[gpu])
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("columns", "choice"),
+    [(3, None), (68, None), (301, None), (1025, None), (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)), (3000, Split())],
+)
+def test_a_row_far_from_0_loses_no_more_than_its_sum_rounds(h200, catalog, binaries, columns, choice):
+    """A difference of squares would lose all: squares are 10^8, where neighbours are 8 apart, and the variance is 1."""
+    x = np.random.default_rng(7).normal(1e4, 1.0, 5 * columns).astype(np.float32)
+    implementation, operation = catalog.implementations["layer_norm"][NAME], catalog.operations["layer_norm"]
+    run_and_check(
+        replace(implementation, plan=forced(choice) or implementation.plan),
+        replace(operation, tolerance=lambda case: Tolerance(0.0, 0.02)),
+        case(5, columns),
+        h200,
+        binaries,
+        fill=lambda spec, seed: x if spec.name == "x" else random_input(spec, seed),
+    )
