@@ -32,6 +32,8 @@ def _axes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[i
 @click.option("--block", required=True, callback=_axes, metavar="THREADS", help="Threads of a block: 256, or 32,8.")
 @click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, metavar="BYTES",
               help="Dynamic shared memory.")  # fmt: skip
+@click.option("--stack", "stack_bytes", type=click.IntRange(min=0), metavar="BYTES",
+              help="Stack of a thread, for functions that call themselves.  [default: 1024]")  # fmt: skip
 @click.option(
     "--array",
     "--scalar",

@@ -50,6 +50,8 @@ TEXTS = {
     "checked_race": "note: a plain read races with atomics, and a compare-and-swap checks its value: {place}",
     "volatile_race": "note: a volatile read races with the write that it waits for, which works on a GPU but is "
     "undefined in C++; use cuda::atomic_ref: {place}",
+    "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the thread's "
+    "stack (cudaLimitStackSize)",
     "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
 
@@ -108,6 +110,9 @@ def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, sh
         return "deadlock: all remaining warps wait at a barrier that no other warp will reach"
     if kind == "mbarrier_deadlock":
         return TEXTS[kind].format(missing=_missing(address))
+    if kind == "stack_overflow":
+        called = next((operand.name for operand in one.operands if isinstance(operand, ir.Symbol)), "")
+        return TEXTS[kind].format(function=called, number=address)
     rank = (address >> WINDOW_RANK_SHIFT) % (1 << WINDOW_SHIFT - WINDOW_RANK_SHIFT)
     return TEXTS[kind].format(place=_place(address, memory, shared_bytes), number=address, rank=rank)
 

@@ -24,6 +24,7 @@ __all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # most records per launch
+STACK_BYTES = 1024  # of a thread, for functions that call themselves: a GPU's default (cudaLimitStackSize)
 PRINTED = 1 << 20  # most bytes that a launch prints, as on a GPU
 POLL_S = 0.2  # longest delay until a signal is handled
 GROUP_BYTES = 1 << 31  # limit for the memory of co-resident blocks
@@ -79,6 +80,7 @@ class Machine:
         goes_on: bool = False,
         incomplete: bool = False,
         in_order: bool = False,
+        stack_bytes: int = STACK_BYTES,
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
@@ -89,6 +91,7 @@ class Machine:
         `goes_on`: more blocks of the same launch follow; the last report counts their distinct sectors together.
         `incomplete`: earlier launches skipped blocks, so unwritten memory is missing rather than uninitialised.
         `in_order`: all earlier blocks have run, so these blocks find the same memory as in a whole run.
+        `stack_bytes`: of a thread, for functions that call themselves.
 
         Raises DeviceError for a launch that a GPU would refuse. KeyboardInterrupt ends a launch promptly.
         """
@@ -99,12 +102,13 @@ class Machine:
         sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
         if sampled and in_order and not incomplete:
             sampled = Sample.FIRST_BLOCKS
-        self._check_memory(prepared, extent, together)
+        self._check_memory(prepared, extent, together, stack_bytes)
         if sampled or strict:
             for one in self.memory.allocations:
                 one.track()
         call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
-        call.launch.budget = budget
+        call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
+        call.launch.local_bytes = program.local_bytes_with(stack_bytes)
         call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
         call.launch.ordered |= co_resident > 1
         call.launch.threads = threads or len(os.sched_getaffinity(0))
@@ -148,9 +152,9 @@ class Machine:
             self.memory.discard(place)  # zeros that take no memory until they are touched
             place.view()[: contents.size] = contents
 
-    def _check_memory(self, prepared: Prepared, extent: Extent, together: int) -> None:
-        warps = -(-prod(extent.block) // 32)
-        need = together * (warps * (prepared.program.register_bytes + 32 * prepared.program.local_bytes))
+    def _check_memory(self, prepared: Prepared, extent: Extent, together: int, stack_bytes: int) -> None:
+        warps, program = -(-prod(extent.block) // 32), prepared.program
+        need = together * (warps * (program.register_bytes + 32 * program.local_bytes_with(stack_bytes)))
         need += together * extent.shared_bytes
         if need > GROUP_BYTES:
             raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GROUP_BYTES}")

@@ -90,7 +90,6 @@ class Prepared:
             zeroed_count=len(program.zeroed),
             special_count=len(program.specials),
             table_count=len(program.table),
-            local_bytes=-(-program.local_bytes // 16) * 16,
             ordered=program.ordered,
             granule_shift=self._granule_shift,
             reserved_offset=program.reserved[0],

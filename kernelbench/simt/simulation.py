@@ -18,7 +18,7 @@ from kernelbench.simt.faults import Fault
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import lower
-from kernelbench.simt.machine import Allocation, DeviceMemory, Machine
+from kernelbench.simt.machine import STACK_BYTES, Allocation, DeviceMemory, Machine
 from kernelbench.simt.parse import parse
 from kernelbench.simt.textures import Texture, as_bytes
 
@@ -56,6 +56,7 @@ def simulate(
     strict: bool = False,
     cooperative: bool = False,
     threads: int | None = None,
+    stack_bytes: int = STACK_BYTES,
 ) -> Simulation:
     """Run `kernel` of `ptx` on the CPU with the launch that a GPU would get.
 
@@ -65,7 +66,7 @@ def simulate(
     is passed twice is one array on the device. A Texture becomes a texture or surface object. Scalars (NumPy's,
     Python's, or bytes for a structure) must have the size of their parameter. `shared_bytes`: dynamic shared memory.
     `strict`: also detect races on shared memory and reads of uninitialised memory. `cooperative`: all blocks run
-    concurrently. `threads`: of the CPU; None: all.
+    concurrently. `threads`: of the CPU; None: all. `stack_bytes`: of a thread, for functions that call themselves.
 
     Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
     BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.
@@ -86,6 +87,7 @@ def simulate(
         cooperative=cooperative,
         strict=strict,
         threads=threads,
+        stack_bytes=stack_bytes,
     )
     found = launch_counters(report)
     outputs = {key: places[id(array)].view(array.dtype, array.shape).copy() for key, array in passed.items()}

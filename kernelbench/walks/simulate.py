@@ -18,6 +18,7 @@ from kernelbench.core.sources import content
 from kernelbench.simt import Simulation, kernel_named
 from kernelbench.simt import simulate as launch
 from kernelbench.simt.ir import Parameter
+from kernelbench.simt.machine import STACK_BYTES
 from kernelbench.simt.parse import parse
 
 FILLS = ("random", "zeros", "ones", "arange")
@@ -40,6 +41,7 @@ class Launch:
     block: tuple[int, ...]
     arguments: tuple[str, ...]
     shared_bytes: int = 0
+    stack_bytes: int | None = None
     strict: bool = False
     architecture: str = "sm_90"
     seed: int = SEED
@@ -54,7 +56,11 @@ def simulate(asked: Launch) -> Simulation:
     module = parse(ptx)
     kernel = kernel_named(module, asked.entry)
     arrays = _values(asked, module.functions[kernel].parameters)
-    return launch(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes, strict=asked.strict)
+    return launch(
+        *(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes),
+        strict=asked.strict,
+        stack_bytes=STACK_BYTES if asked.stack_bytes is None else asked.stack_bytes,
+    )
 
 
 def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:

@@ -15,6 +15,7 @@ from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import (
     arithmetic,
     asynchronous,
+    calls,
     compare,
     control,
     convert,
@@ -36,6 +37,7 @@ Lowering = Callable[[Context, ir.Instruction], None]
 FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     arithmetic.TABLE,
     asynchronous.TABLE,
+    calls.TABLE,
     compare.TABLE,
     control.TABLE,
     convert.TABLE,
@@ -50,7 +52,7 @@ LONGEST_KEY = 5  # most parts of an opcode in a key of a TABLE
 
 
 def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
-    """`function`: a kernel without calls (inline.flatten). `has_operation("add_u32")`: whether the runtime has it."""
+    """`function`: of inline.flatten. `has_operation("add_u32")`: whether the runtime has it."""
     function = _closed(function)
     context = Context(function, module, control_flow(function))
     for one in function.instructions:
@@ -82,7 +84,9 @@ def _closed(function: ir.Function) -> ir.Function:
 
 def _program(context: Context) -> Program:
     function, layout = context.function, context.layout
-    zeroed = (context.register_slot(name) for name in context.flow.undefined)
+    zeroed = [context.register_slot(name) for name in context.flow.undefined]
+    zeroed += [(context.frame, 8 * LANES)] if function.routines else []
+    frames = tuple((layout.frame_bytes[one.name], calls.stack_bytes(context, one)) for one in function.routines)
     return Program(
         name=function.name,
         code=tuple(context.code),
@@ -107,6 +111,7 @@ def _program(context: Context) -> Program:
         cluster=function.cluster,
         reserved=layout.reserved,
         functions=_pointed_to(context),
+        frames=frames,
     )
 
 

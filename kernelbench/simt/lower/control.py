@@ -56,7 +56,8 @@ def printf(context: Context, one: ir.Instruction) -> None:
     d, a, b = (
         NONE if isinstance(operand, ir.Discard) else _local(context, operand) for operand in operands(context, 3)
     )
-    context.emit("printf", d=d, a=a, b=b)
+    frame = context.frame if context.function.routines else NONE  # 0 in the kernel
+    context.emit("printf", d=d, a=a, b=b, c=frame)
 
 
 def _local(context: Context, operand: ir.Operand) -> int:

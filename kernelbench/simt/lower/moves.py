@@ -37,6 +37,9 @@ def move(context: Context, one: ir.Instruction) -> None:
         context.emit(_pieces_name("split", width, pieces), a=context.source_of(source, width), x=slots)
     elif isinstance(source, ir.Special) and CLOCKS.get(source.name) == width:
         context.emit(f"clock_{8 * width}", d=context.destination(target, width))
+    elif isinstance(source, ir.Symbol) and width == 8 and context.is_framed(source.name):
+        frame, offset, _ = context.address(source)
+        context.emit("add_u64", d=context.destination(target, 8), a=frame, b=context.constant(offset, 8))
     else:
         calculate(context, f"mov_b{8 * width}", (form.type, form.type))
 

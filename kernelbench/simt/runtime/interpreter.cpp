@@ -106,12 +106,6 @@ void table_branch(WarpState& state, const Instruction& instruction, u32 lanes, C
     warp.active = 0;  // the loop takes the path pushed last
 }
 
-void exit_lanes(WarpState& state, u32 lanes) {
-    state.warp.live &= ~lanes;
-    state.warp.active &= ~lanes;
-    ++state.position;
-}
-
 void trap(WarpState& state, const Instruction& instruction, u32 lanes) {
     const auto kind = instruction.f ? FaultKind::assertion : FaultKind::trapped;
     each_lane(lanes, [&](int lane) { fault(state.warp, instruction, kind, lane); });
@@ -133,6 +127,12 @@ bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
 }
 
 }  // namespace
+
+void exit_lanes(WarpState& state, u32 lanes) {
+    state.warp.live &= ~lanes;
+    state.warp.active &= ~lanes;
+    ++state.position;
+}
 
 void run_warp(WarpState& state) {
     Warp& warp = state.warp;
@@ -228,6 +228,12 @@ void run_warp(WarpState& state) {
                 }
                 ++state.position;
                 return;
+            case CALL:
+                call(state, instruction, lanes);
+                break;
+            case RETURN:
+                give_back(state);
+                break;
             default:
                 ++state.position;
         }
