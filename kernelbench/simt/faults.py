@@ -26,6 +26,7 @@ from kernelbench.simt.interface import (
 # Races that programs rely on: reported, but no errors.
 NOTES = frozenset(("same_value_race", "checked_race", "volatile_race"))
 
+TENSOR_ALIGNMENT = 128  # bytes, of a box in shared memory
 TEXTS = {
     "uninitialised_global": "read of uninitialised memory: {place}",
     "uninitialised_shared": "read of uninitialised shared memory: {place}",
@@ -52,6 +53,7 @@ TEXTS = {
     "undefined in C++; use cuda::atomic_ref: {place}",
     "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the thread's "
     "stack (cudaLimitStackSize)",
+    "no_tensor_map": "no tensor map for this number of axes at a multiple of 64 bytes: 0x{number:x}",
     "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
 
@@ -100,7 +102,7 @@ def _where(one: ir.Instruction) -> str:
 
 def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, shared_bytes: int) -> str:
     if kind in ("out_of_bounds_read", "out_of_bounds_write", "misaligned"):
-        bulk = one.opcode[:3] == ("cp", "async", "bulk")
+        bulk = one.opcode[0] == "cp" and "bulk" in one.opcode
         access = f"bulk {_verb(kind, one)}" if bulk else f"{_verb(kind, one)} of {access_bytes(one)} bytes"
         place = _place(address, memory, shared_bytes)
         if kind == "misaligned":
@@ -136,7 +138,9 @@ def access_bytes(one: ir.Instruction) -> int:
     """Bytes per lane of a memory instruction."""
     if one.opcode[0] == "mbarrier":
         return 8
-    if one.opcode[:3] == ("cp", "async", "bulk") or one.opcode[0] in ("ldmatrix", "stmatrix"):
+    if one.opcode[0] == "cp" and "tensor" in one.opcode:
+        return TENSOR_ALIGNMENT
+    if (one.opcode[0] == "cp" and "bulk" in one.opcode) or one.opcode[0] in ("ldmatrix", "stmatrix"):
         return BULK_UNIT
     if one.opcode[0] == "wmma":
         return max(4, ir.TYPE_BYTES.get(one.opcode[-1], 1))

@@ -15,6 +15,7 @@ from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import (
     arithmetic,
     asynchronous,
+    bulk,
     calls,
     compare,
     control,
@@ -37,6 +38,7 @@ Lowering = Callable[[Context, ir.Instruction], None]
 FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     arithmetic.TABLE,
     asynchronous.TABLE,
+    bulk.TABLE,
     calls.TABLE,
     compare.TABLE,
     control.TABLE,
