@@ -53,6 +53,8 @@ TEXTS = {
     "undefined in C++; use cuda::atomic_ref: {place}",
     "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the thread's "
     "stack (cudaLimitStackSize)",
+    "matrix_descriptor": "a matrix descriptor with a base offset, or whose swizzled pattern does not start at a multiple "
+    "of 256 (32B), 512 (64B) or 1024 bytes (128B): 0x{number:x}",
     "no_tensor_map": "no tensor map for this number of axes at a multiple of 64 bytes: 0x{number:x}",
     "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
@@ -140,7 +142,7 @@ def access_bytes(one: ir.Instruction) -> int:
         return 8
     if one.opcode[0] == "cp" and "tensor" in one.opcode:
         return TENSOR_ALIGNMENT
-    if (one.opcode[0] == "cp" and "bulk" in one.opcode) or one.opcode[0] in ("ldmatrix", "stmatrix"):
+    if (one.opcode[0] == "cp" and "bulk" in one.opcode) or one.opcode[0] in ("ldmatrix", "stmatrix", "wgmma"):
         return BULK_UNIT
     if one.opcode[0] == "wmma":
         return max(4, ir.TYPE_BYTES.get(one.opcode[-1], 1))

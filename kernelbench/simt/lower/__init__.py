@@ -26,6 +26,7 @@ from kernelbench.simt.lower import (
     texture,
     video,
     warp,
+    warpgroup,
 )
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
@@ -49,6 +50,7 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     texture.TABLE,
     video.TABLE,
     warp.TABLE,
+    warpgroup.TABLE,
 )
 LONGEST_KEY = 5  # most parts of an opcode in a key of a TABLE
 

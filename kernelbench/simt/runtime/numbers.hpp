@@ -125,6 +125,7 @@ SIMT_ENUM(enum class, FaultKind, u32,
     mbarrier_elsewhere,  // in the shared memory of the wrong block
     mbarrier_deadlock,   // a deadlock in which a warp waits for an mbarrier
     bulk_size,         // not a multiple of 16 bytes
+    matrix_descriptor,  // of wgmma, not regular
     no_tensor_map,     // or of another number of axes
     input_write,       // to a read-only array
     stack_overflow,    // calls nested too deep
