@@ -51,10 +51,10 @@ TEXTS = {
     "checked_race": "note: a plain read races with atomics, and a compare-and-swap checks its value: {place}",
     "volatile_race": "note: a volatile read races with the write that it waits for, which works on a GPU but is "
     "undefined in C++; use cuda::atomic_ref: {place}",
-    "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the thread's "
-    "stack (cudaLimitStackSize)",
-    "matrix_descriptor": "a matrix descriptor with a base offset, or whose swizzled pattern does not start at a multiple "
-    "of 256 (32B), 512 (64B) or 1024 bytes (128B): 0x{number:x}",
+    "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the "
+    "thread's stack (cudaLimitStackSize)",
+    "matrix_descriptor": "a matrix descriptor with a base offset, or whose swizzled pattern does not start at a "
+    "multiple of 256 (32B), 512 (64B) or 1024 bytes (128B): 0x{number:x}",
     "no_tensor_map": "no tensor map for this number of axes at a multiple of 64 bytes: 0x{number:x}",
     "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }

@@ -118,8 +118,9 @@ GENERATOR_TYPES = ("float32", "float16", "bfloat16", "float64",
 FAULT_KINDS = ("out_of_bounds_read", "out_of_bounds_write", "misaligned", "uninitialised_global",
                "uninitialised_shared", "uninitialised_local", "shared_race", "warp_race", "divergent_barrier",
                "inactive_lane", "endless", "deadlock", "trapped", "assertion", "invalid_operand", "unwritten_window",
-               "no_mbarrier", "mbarrier_count", "mbarrier_elsewhere", "mbarrier_deadlock", "bulk_size", "matrix_descriptor", "no_tensor_map",
-               "input_write", "stack_overflow", "same_value_race", "checked_race", "volatile_race")  # fmt: skip
+               "no_mbarrier", "mbarrier_count", "mbarrier_elsewhere", "mbarrier_deadlock", "bulk_size",
+               "matrix_descriptor", "no_tensor_map", "input_write", "stack_overflow", "same_value_race",
+               "checked_race", "volatile_race")  # fmt: skip
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

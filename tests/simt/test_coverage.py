@@ -30,5 +30,16 @@ def test_what_is_refused_is_refused_by_name(name: str) -> None:
 
 
 def test_both_sides_have_what_they_must() -> None:
-    assert {"mma.sync", "wmma.mma", "ldmatrix", "vadd4", "call", "atom", "tex", "sust", "cp.async.bulk.tensor", "wgmma.mma_async"} <= RUNS
+    assert {
+        "mma.sync",
+        "wmma.mma",
+        "ldmatrix",
+        "vadd4",
+        "call",
+        "atom",
+        "tex",
+        "sust",
+        "cp.async.bulk.tensor",
+        "wgmma.mma_async",
+    } <= RUNS
     assert {"tld4", "st.bulk", "tcgen05", "mma.sp"} <= REFUSED

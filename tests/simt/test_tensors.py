@@ -284,7 +284,7 @@ def test_a_read_before_the_copy_has_come(ptx: str) -> None:
         ({"box": (8, 32), "swizzle": "256B"}, "swizzle '256B'"),
         ({"box": (8, 32), "shape": (9, 64)}, "takes 2304 bytes of the array"),
         ({"box": (8, 32), "shape": (8, 30)}, "strides .* expected multiples of 16"),
-        ({"box": (8, 32), "type": "bfloat16"}, "type 'bfloat16'"),
+        ({"box": (8, 32), "dtype": "bfloat16"}, "bfloat16 has 2 bytes"),
     ],
 )
 def test_maps_that_cannot_be(options: dict[str, Any], reason: str) -> None:

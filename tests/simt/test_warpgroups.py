@@ -9,11 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench.build import find_compiler
-from kernelbench.core.errors import PtxError
 from kernelbench.simt import Simulation, TensorMap, simulate
 from kernelbench.simt.coverage import reason
 from tests.simt.harness import Load
-from tests.simt.warpgroups import BITS, ROWS, Form, ptx, run
+from tests.simt.warpgroups import ROWS, Form, ptx, run
 
 FLOATS = {"f16": np.float16, "f32": np.float32}
 FORMS = (
@@ -132,7 +131,9 @@ def multiplied(gemm: str, rng: np.random.Generator, k: int, opens_early: int = 0
     maps = {name: TensorMap(one, (64, 64), swizzle="128B") for name, one in (("a", a), ("b", b))}
     arrays = {**maps, "c": np.zeros((128, 192), np.float32), "n": np.int32(192), "k": np.int32(k)}
     arrays["early"] = np.int32(opens_early)
-    return simulate(gemm, "gemm", (3, 2), 256, arrays, 32768, strict=True), a.astype(np.float32) @ b.T.astype(np.float32)
+    return simulate(gemm, "gemm", (3, 2), 256, arrays, 32768, strict=True), a.astype(np.float32) @ b.T.astype(
+        np.float32
+    )
 
 
 @pytest.mark.nvcc
@@ -186,8 +187,14 @@ def test_a_matrix_outside_shared_memory() -> None:
         ("wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;", "this form"),
         ("wgmma.mma_async.sync.aligned.m64n8k8.f32.f16.f16 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;", "this form"),
         ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;", "this form"),
-        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;", "1 registers, expected 4"),
-        ("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;", "4 constants, expected 2"),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;",
+            "1 registers, expected 4",
+        ),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%r1}, %rd1, %rd2, 1, 1, 1, 0, 0;",
+            "4 constants, expected 2",
+        ),
         ("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%r1}, %rd1, %rd2, %r2, 0, 1, 1, 1, 0, 0;", "this form"),
     ],
 )

@@ -25,6 +25,7 @@ from kernelbench.core.records import (
     Launch,
     LaunchPlan,
     Scalar,
+    TensorMap,
     Tolerance,
 )
 from kernelbench.devices.context import STREAMS, Chain, choose_context
@@ -33,6 +34,7 @@ from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors
 from kernelbench.devices.cuda.host import host_call
 from kernelbench.devices.cuda.properties import existing, properties_of
+from kernelbench.devices.cuda.tensor_maps import encoded
 from kernelbench.devices.nvml import Nvml
 
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps arrays aligned like those of cudaMalloc
@@ -216,10 +218,7 @@ class CudaDevice:
         kernel = raw.kernel  # RawKernel itself would take whichever stream is current
         if self.properties.compute_capability >= (9, 0):
             driver.funcSetAttribute(kernel.ptr, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
-        arguments = tuple(
-            dtypes.storage(argument.dtype)(argument.value) if isinstance(argument, Scalar) else buffers[argument]
-            for argument in launch.arguments
-        )
+        arguments = tuple(_argument(one, buffers) for one in launch.arguments)
 
         if launch.together > 1:
             each = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, launch.threads, launch.shared_bytes)
@@ -314,3 +313,9 @@ def _nvml(pci_bus_id: str) -> Nvml | None:
 def _version_text(version: int) -> str:
     """13000 -> 13.0, as CUDA numbers its versions."""
     return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _argument(one: str | Scalar | TensorMap, buffers: Mapping[str, Any]) -> Any:
+    if isinstance(one, Scalar):
+        return dtypes.storage(one.dtype)(one.value)
+    return encoded(one.tiling, buffers[one.array].data.ptr) if isinstance(one, TensorMap) else buffers[one]

@@ -2,7 +2,7 @@
 
 `bulk_<to>_<from>`: a, b, immediate the target; c slot of the source, x[0] its bytes, x[1] and x[2] its displacement;
 e slot with the number of bytes; x[3] slot of the mbarrier, x[4] its bytes, x[5] its displacement as 32 bits; x[6] slot
-of the blocks of the cluster that get the bytes, or NONE; x[7], f: Reduction and Reduced of bulk_reductions.hpp, or NONE.
+of the blocks of the cluster that get the bytes, or NONE; x[7], f: Reduction and Reduced of bulk_reductions.hpp, if any.
 `tensor_<name>`: a slot of the tensor map's address, b axes, x[0..4] coordinates; c, e, immediate the place in shared
 memory; x[5..7] the mbarrier; d as x[6] above; f a Reduction.
 """
@@ -30,19 +30,19 @@ MULTICAST = "multicast::cluster"
 REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 REDUCED = ("u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64")
 BITS = {"b32": "u32", "b64": "u64"}
-INTEGERS = {"u32", "s32", "u64", "s64"}
+INTEGERS = frozenset({"u32", "s32", "u64", "s64"})
 # Types of each reduction, to global memory and within the cluster.
-TO_GLOBAL = {
-    "add": {"u32", "s32", "u64", "f16", "bf16", "f32", "f64"},
-    **dict.fromkeys(("min", "max"), {*INTEGERS, "f16", "bf16"}),
-    **dict.fromkeys(("inc", "dec"), {"u32"}),
-    **dict.fromkeys(("and", "or", "xor"), {"b32", "b64"}),
+TO_GLOBAL: dict[str, frozenset[str]] = {
+    "add": frozenset({"u32", "s32", "u64", "f16", "bf16", "f32", "f64"}),
+    **dict.fromkeys(("min", "max"), INTEGERS | {"f16", "bf16"}),
+    **dict.fromkeys(("inc", "dec"), frozenset({"u32"})),
+    **dict.fromkeys(("and", "or", "xor"), frozenset({"b32", "b64"})),
 }
-TO_SHARED = {
-    "add": {"u32", "s32", "u64"},
-    **dict.fromkeys(("min", "max"), {"u32", "s32"}),
-    **dict.fromkeys(("inc", "dec"), {"u32"}),
-    **dict.fromkeys(("and", "or", "xor"), {"b32"}),
+TO_SHARED: dict[str, frozenset[str]] = {
+    "add": frozenset({"u32", "s32", "u64"}),
+    **dict.fromkeys(("min", "max"), frozenset({"u32", "s32"})),
+    **dict.fromkeys(("inc", "dec"), frozenset({"u32"})),
+    **dict.fromkeys(("and", "or", "xor"), frozenset({"b32"})),
 }
 _AXES = re.compile(r"([1-5])d")
 

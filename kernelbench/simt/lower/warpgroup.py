@@ -1,7 +1,7 @@
-"""Matrix products of four warps: wgmma.mma_async. Products are computed when they are issued, so waiting does nothing.
+"""Matrix products of four warps: wgmma.mma_async. They are computed when they are issued, so waiting does nothing.
 
-`wgmma`: a numbers: how many registers of D, these, how many of A, these; b, c slots of the descriptors of A (NONE: it is
-in registers) and of B; d predicate that keeps D, f its negation; immediate packed as in Product of warpgroup.cpp.
+`wgmma`: a numbers: how many registers of D, these, how many of A, these; b, c slots of the descriptors of A (NONE: it
+is in registers) and of B; d predicate that keeps D, f its negation; immediate packed as in Product of warpgroup.cpp.
 """
 
 from __future__ import annotations
