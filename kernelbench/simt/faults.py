@@ -51,6 +51,7 @@ TEXTS = {
     "checked_race": "note: a plain read races with atomics, and a compare-and-swap checks its value: {place}",
     "volatile_race": "note: a volatile read races with the write that it waits for, which works on a GPU but is "
     "undefined in C++; use cuda::atomic_ref: {place}",
+    "bad_free": "free of memory that malloc did not give, or that is free already: {place}",
     "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the "
     "thread's stack (cudaLimitStackSize)",
     "matrix_descriptor": "a matrix descriptor with a base offset, or whose swizzled pattern does not start at a "

@@ -3,12 +3,12 @@
 A formal parameter becomes the variable that the caller passes, so a call copies nothing. Registers, local variables
 and labels of each inlined body get new names (`%r1@2` in the second call). A call of a routine stays a call; the
 variables of all code in it are in its frame. A call to a function without a body is refused by name, except a failed
-assertion, which becomes a trap, and printf.
+assertion, which becomes a trap, and what the runtime has: printf, malloc and free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -41,10 +41,8 @@ MOST_CALLS_DEEP = 64
 MOST_NAMES = 1 << 21  # registers, variables and labels in all inlined bodies
 
 _TRAPS = {"__assertfail", "__assert_fail", "__trap"}
-_PRINTF = "vprintf"
+_OF_RUNTIME = {"vprintf": "printf", "malloc": "malloc", "free": "free"}
 _REFUSED = {
-    "malloc": "memory allocated on the device",
-    "free": "memory allocated on the device",
     "cudaLaunchDeviceV2": "a launch from the device",
     "cudaGetParameterBufferV2": "a launch from the device",
 }
@@ -144,8 +142,8 @@ class _Inliner:
         if callee in _TRAPS and not function.defined:
             self._flat.instructions.append(replace(call, opcode=("trap",), operands=(), guard=caller.guard(call.guard)))
             return
-        if callee == _PRINTF and not function.defined:
-            self._flat.instructions.append(self._printf(caller, call, results, arguments))
+        if callee in _OF_RUNTIME and not function.defined:
+            self._flat.instructions.append(self._of_runtime(caller, call, callee, (results, arguments)))
             return
         if not function.defined:
             self._refuse(call, f"{_REFUSED.get(callee, 'a function outside this module')} ({callee}) is not supported")
@@ -215,13 +213,13 @@ class _Inliner:
         variable = self._flat.variables.get(caller.symbol(actual.name)) if isinstance(actual, Symbol) else None
         return variable.bytes if variable else -1
 
-    def _printf(
-        self, caller: Body, call: Instruction, results: tuple[Operand, ...], arguments: tuple[Operand, ...]
+    def _of_runtime(
+        self, caller: Body, call: Instruction, callee: str, passed: Sequence[tuple[Operand, ...]]
     ) -> Instruction:
-        """printf [result], [format], [arguments]: the caller's variables."""
-        actual = (*(results or (Discard(),)), *arguments)
+        """printf [result], [format], [arguments] and the like: the caller's variables."""
+        actual = (*(passed[0] or (Discard(),)), *passed[1])
         operands = tuple(Address(one) if isinstance(one, Symbol) else one for one in map(caller.operand, actual))
-        return replace(call, opcode=("printf",), operands=operands, guard=caller.guard(call.guard))
+        return replace(call, opcode=(_OF_RUNTIME[callee],), operands=operands, guard=caller.guard(call.guard))
 
     def _parts(self, call: Instruction) -> tuple[tuple[Operand, ...], Symbol | Register, tuple[Operand, ...]]:
         operands = list(call.operands)

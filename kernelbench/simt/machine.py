@@ -25,6 +25,8 @@ __all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # most records per launch
 STACK_BYTES = 1024  # of a thread, for functions that call themselves: a GPU's default (cudaLimitStackSize)
+HEAP_BYTES = 8 << 20  # of malloc on the device: a GPU's default (cudaLimitMallocHeapSize)
+HEAP_UNIT = 16
 PRINTED = 1 << 20  # most bytes that a launch prints, as on a GPU
 POLL_S = 0.2  # longest delay until a signal is handled
 GROUP_BYTES = 1 << 31  # limit for the memory of co-resident blocks
@@ -60,6 +62,7 @@ class Machine:
         self._runtime = native.runtime(sanitize)
         self._prepared: dict[int, Prepared] = {}  # by id of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
+        self._heap: tuple[Allocation, npt.NDArray[np.uint8]] | None = None  # and a byte for each of its units
         self._initial: list[tuple[Allocation, npt.NDArray[np.uint8]]] = []  # contents without trailing zeros
 
     def launch(
@@ -106,8 +109,12 @@ class Machine:
         if sampled or strict:
             for one in self.memory.allocations:
                 one.track()
+        heap = self._heap_of(prepared)
         call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
         call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
+        if heap is not None:
+            call.launch.heap, call.launch.heap_bytes = heap[0].address, heap[0].nbytes
+            call.launch.heap_units = heap[1].ctypes.data
         call.launch.local_bytes = program.local_bytes_with(stack_bytes)
         call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
         call.launch.ordered |= co_resident > 1
@@ -123,6 +130,13 @@ class Machine:
             place.view()[: len(variable.image)] = np.frombuffer(variable.image, np.uint8)
             self._variables[id(variable)] = (variable, place)
         return self._variables[id(variable)][1]
+
+    def _heap_of(self, prepared: Prepared) -> tuple[Allocation, npt.NDArray[np.uint8]] | None:
+        """The heap of the device, if the program uses it. What one launch leaves in it the next one finds."""
+        if prepared.allocates and self._heap is None:
+            place = self.memory.allocate("the heap of malloc", HEAP_BYTES, "scratch")
+            self._heap = place, np.zeros(HEAP_BYTES // HEAP_UNIT, np.uint8)
+        return self._heap
 
     def _prepare(self, program: Any) -> Prepared:
         if id(program) not in self._prepared:

@@ -19,7 +19,8 @@ extern "C" __global__ void twice(const __grid_constant__ CUtensorMap x, const __
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(ADDRESS(&barrier)));
         asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;" ::"r"(ADDRESS(&barrier)));
         asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                     "[%0], [%1, {%2, %3}], [%4];" ::"r"(ADDRESS(tile)), "l"(&x), "r"(column), "r"(row), "r"(ADDRESS(&barrier)) : "memory");
+                     "[%0], [%1, {%2, %3}], [%4];" ::"r"(ADDRESS(tile)), "l"(&x), "r"(column), "r"(row),
+                     "r"(ADDRESS(&barrier)) : "memory");
     }
     __syncthreads();
     asm volatile("{\\n.reg .pred p;\\nAGAIN:\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\\n"

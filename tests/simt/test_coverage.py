@@ -18,7 +18,7 @@ def test_every_instruction_is_on_one_side() -> None:
 
 def test_every_instruction_of_the_tables_is_listed() -> None:
     listed = {name.split(".")[0] for name in RUNS}
-    own = {"printf", "return"}  # made by inlining
+    own = {"printf", "malloc", "free", "return"}  # made by inlining
     assert {key.split(".")[0] for table in FAMILIES for key in table} - own <= listed
 
 

@@ -136,7 +136,6 @@ def test_a_failed_assertion_is_a_trap() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("allocates", r"memory allocated on the device \(malloc\)"),
         ("scaled", "is not in the PTX; it has calls, guarded"),
         ("absent", "is not in the PTX"),
     ],

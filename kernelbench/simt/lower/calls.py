@@ -1,7 +1,9 @@
-"""Calls of routines: functions that may call themselves. calls.cpp runs them.
+"""Calls that inlining leaves: of routines, which are functions that may call themselves, and of the runtime.
 
 CALL: target the first instruction, a slot of the frame's offset, b bytes of the caller's frame, e of the routine's,
 c bytes that the frame takes of a GPU's stack, d numbers: see `_table`. RETURN: the same, of the running call.
+`printf`, `malloc`, `free`: d, a, b offsets in local memory of the result (NONE: none) and the arguments, c slot of the
+frame's offset, which is added to them.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernelbench.simt import ir
-from kernelbench.simt.interface import Kind
+from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.registers import slot_bytes
 
@@ -43,6 +45,28 @@ def give_back(context: Context, one: ir.Instruction) -> None:
     if running is None or running.end != len(context.code):
         context.refuse("not supported")
     context.emit("", kind=Kind.RETURN)
+
+
+def of_runtime(context: Context, one: ir.Instruction) -> None:
+    """printf result, format, arguments; malloc result, bytes; free _, address: variables all of them."""
+    name = one.opcode[0]
+    expected = {"printf": 3, "malloc": 2, "free": 2}[name]
+    places = [_local(context, operand) for operand in one.operands]
+    if len(one.opcode) != 1 or len(places) != expected:
+        context.refuse("not supported: this form of call")
+    d, a, b = (*places, NONE)[:3]
+    context.emit(name, d=d, a=a, b=b, c=context.frame)
+    context.ordered = context.ordered or name != "printf"  # blocks get memory in one order
+
+
+def _local(context: Context, operand: ir.Operand) -> int:
+    if isinstance(operand, ir.Discard):
+        return NONE
+    symbol = operand.base if isinstance(operand, ir.Address) else None
+    place = context.layout.place(symbol.name) if isinstance(symbol, ir.Symbol) else None
+    if place is None or place.space != "local":
+        context.refuse("a .param variable was expected")
+    return place.offset
 
 
 def stack_bytes(context: Context, routine: ir.Routine) -> int:
@@ -93,4 +117,4 @@ def _table(context: Context, one: ir.Instruction, routine: ir.Routine) -> list[i
     return numbers + [number for pair in saved for number in pair]
 
 
-TABLE = {"call": call, "return": give_back}
+TABLE = {"call": call, "return": give_back, **dict.fromkeys(("printf", "malloc", "free"), of_runtime)}

@@ -76,6 +76,8 @@ struct Launch {
     FaultRecord* faults;
     const u32* stop;      // not 0: end now
     u8* printed;          // by printf
+    u8* heap_units;       // of malloc: a byte per 16 bytes of the heap
+    u64 heap, heap_bytes;  // address and size
     u64 printed_capacity, printed_bytes;  // the second is a result
     u64 block_count, budget;  // warp instructions that a block may execute
     u64 executed, blocks_run, unsound_blocks;  // results

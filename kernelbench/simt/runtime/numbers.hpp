@@ -129,6 +129,7 @@ SIMT_ENUM(enum class, FaultKind, u32,
     no_tensor_map,     // or of another number of axes
     input_write,       // to a read-only array
     stack_overflow,    // calls nested too deep
+    bad_free,          // of what malloc did not return
     same_value_race,   // notes: formally races, but programs rely on them
     checked_race,      // a plain read whose value a compare-and-swap checks
     volatile_race,
