@@ -106,10 +106,10 @@ class Machine:
         if sampled and in_order and not incomplete:
             sampled = Sample.FIRST_BLOCKS
         self._check_memory(prepared, extent, together, stack_bytes)
+        heap = self._heap_of(prepared)
         if sampled or strict:
             for one in self.memory.allocations:
                 one.track()
-        heap = self._heap_of(prepared)
         call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
         call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
         if heap is not None:
