@@ -310,7 +310,7 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
         "ld.shared.u32 %r1, [%rs1];",
         "ld.param.u32 %r1, [k_n+4];",
         "st.shared.u32 [tile], %pm0;",
-        "tex.3d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}];",
+        "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}];",
         "alloca.u64 %rd1, 64;",
         "ld.global.u32 %r1;",
         "st.global.u32 [%rd1], %r1, %r2;",
