@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelbench.simt.coverage import CHAPTERS, FORMS, coverage, reason
+from kernelbench.simt.coverage import CHAPTERS, FORMS, REFUSED_FORMS, coverage, reason
 from kernelbench.simt.lower import FAMILIES
 
 RUNS = {name for chapter in coverage() for name in chapter.runs}
@@ -43,3 +43,8 @@ def test_both_sides_have_what_they_must() -> None:
         "wgmma.mma_async",
     } <= RUNS
     assert {"tld4", "st.bulk", "tcgen05", "mma.sp"} <= REFUSED
+
+
+@pytest.mark.parametrize("name", REFUSED_FORMS)
+def test_forms_that_are_refused(name: str) -> None:
+    assert "not supported" in reason(REFUSED_FORMS[name])

@@ -326,7 +326,7 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile [tile], [%rd1, {%r1}], [tile];",
         "cp.async.bulk.shared::cluster.global.multicast::cluster [tile], [%rd1], 16, [tile], %rs1;",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.max.f32 [%rd1], [tile], 16;",
-        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [tile], %r1, [tile];",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.s32 [tile], %r1, [tile];",
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [tile], {%r1}, [tile];",
         "st.async.shared::cluster.b32 [tile], %r1, [tile];",
         "mbarrier.init.sideways.b64 [tile], 1;",

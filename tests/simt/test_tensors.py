@@ -195,8 +195,16 @@ def test_reductions_in_a_cluster(ptx: str, rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(done.outputs["y"], x.reshape(2, 4, 64).sum(1))
 
 
-@pytest.mark.parametrize("mask", [0b1111])
-def test_one_copy_for_several_blocks(ptx: str, rng: np.random.Generator, mask: int) -> None:
+def test_reductions_of_single_values_in_a_cluster(ptx: str, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 1000, (8, 64)).astype(np.uint32)
+    done = run(ptx, "add_in_cluster", 8, x=x, y=np.zeros((2, 64), np.uint32), maxima=np.zeros((2, 2), np.uint64))
+    np.testing.assert_array_equal(done.outputs["y"], x.reshape(2, 4, 64).sum(1))
+    found = [[one.max(), (256 << 32) + one.sum()] for one in x.reshape(2, 256).astype(np.uint64)]
+    np.testing.assert_array_equal(done.outputs["maxima"], found)
+
+
+def test_one_copy_for_several_blocks(ptx: str, rng: np.random.Generator) -> None:
+    mask = 0b1111
     x, line = rng.standard_normal((4, 64)).astype(np.float32), rng.standard_normal((4, 32)).astype(np.float32)
     arrays = {"map": TensorMap(x, (1, 64)), "x": line, "y": np.zeros((4, 384), np.float32)}
     done = run(ptx, "multicast", 4, **arrays, mask=np.int32(mask), expected=np.int32(4 * (256 + 128)))

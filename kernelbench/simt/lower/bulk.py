@@ -3,6 +3,7 @@
 `bulk_<to>_<from>`: a, b, immediate the target; c slot of the source, x[0] its bytes, x[1] and x[2] its displacement;
 e slot with the number of bytes; x[3] slot of the mbarrier, x[4] its bytes, x[5] its displacement as 32 bits; x[6] slot
 of the blocks of the cluster that get the bytes, or NONE; x[7], f: Reduction and Reduced of bulk_reductions.hpp, if any.
+`red_async`: a, b, immediate the target, c slot of the value, d Reduction, f Reduced, x the mbarrier.
 `tensor_<name>`: a slot of the tensor map's address, b axes, x[0..4] coordinates; c, e, immediate the place in shared
 memory; x[5..7] the mbarrier; d as x[6] above; f a Reduction.
 """
@@ -68,6 +69,26 @@ def reduce(context: Context, one: ir.Instruction) -> None:
     step, kind = REDUCTIONS.index(parts[3]), REDUCED.index(BITS.get(parts[4], parts[4]))
     _emit_bytes(context, name, counted=parts[2] == COMPLETION, several=False, reduction=(step, kind))
     context.ordered = context.ordered or parts[0] == "global"
+
+
+def reduce_async(context: Context, one: ir.Instruction) -> None:
+    """red.async{.relaxed.cluster}.shared::cluster.completion.op.type [address], value, [mbarrier]."""
+    words = [word for word in one.opcode[2:] if word not in ("relaxed", "cluster")]
+    if words[:2] != ["shared::cluster", COMPLETION] or len(words) != 4 or words[3] not in TO_SHARED.get(words[2], ()):
+        context.refuse("not supported: this form of red.async")
+    target, value, mbarrier = _operands(context, 3)
+    slot, displacement, width = context.address(target)
+    kind = BITS.get(words[3], words[3])
+    context.emit(
+        "red_async",
+        a=slot,
+        b=width,
+        immediate=displacement,
+        c=context.source(value, kind),
+        d=REDUCTIONS.index(words[2]),
+        f=REDUCED.index(kind),
+        x=_counter(context, (mbarrier,)),
+    )
 
 
 def _emit_bytes(
@@ -177,6 +198,7 @@ TABLE = {
     "cp.async.bulk.commit_group": nothing,
     "cp.async.bulk.wait_group": nothing,
     "cp.reduce.async.bulk": reduce,
+    "red.async": reduce_async,
     "cp.async.bulk.tensor": tensor_copy,
     "cp.reduce.async.bulk.tensor": tensor_reduce,
     "cp.async.bulk.prefetch.tensor": tensor_prefetch,

@@ -1,4 +1,4 @@
-// cp.reduce.async.bulk, and the reductions of cp.reduce.async.bulk.tensor. Operands: lower/bulk.py.
+// The reductions of cp.reduce.async.bulk and of its tensors, and red.async. Operands: lower/bulk.py.
 #include "bulk_reductions.hpp"
 
 #include <cstring>
@@ -69,3 +69,24 @@ bool reduce(Reduction step, Reduced element, u8* to, const u8* from, u32 bytes) 
 }
 
 }  // namespace simt
+
+using namespace simt;
+
+// One value of each lane. It counts as an instruction alone.
+extern "C" void op_red_async(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const auto element = Reduced(instruction.f);
+    const u32 bytes = element == Reduced::u64 ? 8 : 4;
+    each_lane(lanes, [&](int lane) {
+        const u64 address = address_of(warp, instruction.a, instruction.b, instruction.immediate, u32(lane));
+        const Place target = shared_place(warp, instruction, u32(lane), address);
+        if (target.owner && target.offset % bytes) {
+            fault(warp, instruction, FaultKind::misaligned, u32(lane), SHARED_WINDOW + target.offset);
+        } else if (target.owner && check_place(warp, instruction, u32(lane), target, bytes, Purpose::update)) {
+            watch_place(warp, instruction, u32(lane), target, bytes, Purpose::update);
+            const u8* value = warp.registers + instruction.c + u32(lane) * bytes;
+            reduce(Reduction(instruction.d), element, target.owner->shared + target.offset, value, bytes);
+            const u64 mbarrier = address_of(warp, instruction.x[0], instruction.x[1], s32(instruction.x[2]), u32(lane));
+            complete_bytes(warp, instruction, u32(lane), mbarrier, target, bytes);
+        }
+    });
+}

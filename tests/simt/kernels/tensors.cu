@@ -169,6 +169,40 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) reduce_in_cluster(const uns
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
+// The same, a value of each thread.
+extern "C" __global__ void __cluster_dims__(4, 1, 1) add_in_cluster(const unsigned* x, unsigned* y,
+                                                                    unsigned long long* maxima) {
+    __shared__ unsigned sum[64], most;
+    __shared__ unsigned long long whole;
+    __shared__ Barrier barrier;
+    sum[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        most = 0;
+        whole = 0;
+        open(&barrier, 1);
+        expect(&barrier, 4 * 64 * (4 + 4 + 8));
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    unsigned at[3], counter;
+    const unsigned own[3] = {ADDRESS(&sum[threadIdx.x]), ADDRESS(&most), ADDRESS(&whole)};
+    for (int k = 0; k < 3; ++k) asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(at[k]) : "r"(own[k]));
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(counter) : "r"(ADDRESS(&barrier)));
+    const unsigned value = x[blockIdx.x * 64 + threadIdx.x];
+#define RED(op, at, form, value)                                                                                \
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." op " [%0], %1, [%2];" ::"r"( \
+                     at), form(value), "r"(counter)                                                             \
+                 : "memory")
+    RED("add.u32", at[0], "r", value);
+    RED("max.u32", at[1], "r", value);
+    RED("add.u64", at[2], "l", 1ull << 32 | value);
+    if (blockIdx.x % 4 == 0) {
+        await(&barrier, 0);
+        y[blockIdx.x / 4 * 64 + threadIdx.x] = sum[threadIdx.x];
+        if (threadIdx.x < 2) maxima[blockIdx.x / 4 * 2 + threadIdx.x] = threadIdx.x ? whole : most;
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
 // Each of 4 blocks loads a quarter of the box and sends it to the blocks of `mask`, all of which expect it.
 extern "C" __global__ void __cluster_dims__(4, 1, 1) multicast(const __grid_constant__ CUtensorMap map, const float* x,
                                                                float* y, int mask, int expected) {
