@@ -126,6 +126,17 @@ bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
     return again;
 }
 
+// Kinds that are rare, out of the way of the loop.
+[[gnu::noinline, gnu::cold]] void others(WarpState& state, const Instruction& instruction, u32 lanes) {
+    if (instruction.kind == CALL) {
+        call(state, instruction, lanes);
+    } else if (instruction.kind == RETURN) {
+        give_back(state);
+    } else {
+        ++state.position;
+    }
+}
+
 }  // namespace
 
 void exit_lanes(WarpState& state, u32 lanes) {
@@ -228,14 +239,8 @@ void run_warp(WarpState& state) {
                 }
                 ++state.position;
                 return;
-            case CALL:
-                call(state, instruction, lanes);
-                break;
-            case RETURN:
-                give_back(state);
-                break;
             default:
-                ++state.position;
+                others(state, instruction, lanes);
         }
     }
 }
