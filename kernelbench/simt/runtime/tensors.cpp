@@ -170,7 +170,7 @@ bool read_map(Warp& warp, const Instruction& instruction, u32 lane, u64 address,
     if (from) {
         std::memcpy(&map, from, sizeof(map));
     }
-    if (!from || map.magic != MAGIC || map.rank != rank) {
+    if (!from || map.magic != MAGIC || map.rank != rank || !map.is_sound()) {
         fault(warp, instruction, FaultKind::no_tensor_map, lane, address);
         return false;
     }

@@ -7,6 +7,7 @@ namespace simt {
 
 constexpr u32 TENSOR_ALIGNMENT = 128;  // bytes, of a box in shared memory
 constexpr u32 MOST_DIMENSIONS = 5;
+constexpr u64 MOST_BOX_BYTES = 1 << 30;
 
 // tensor_maps.py writes it: the first bytes of the 128 that a GPU's driver would write. Axis 0 is contiguous.
 struct TensorMap {
@@ -27,6 +28,21 @@ struct TensorMap {
         return found;
     }
     u32 bytes() const { return rows() * row_bytes(); }
+
+    // Whether it is one that Python writes: kernels may write over those in global memory.
+    bool is_sound() const {
+        const bool known = swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128;
+        u64 all = row_bytes();
+        if (!known || !rank || rank > MOST_DIMENSIONS || !all || all % BULK_UNIT || width > sizeof(u64)) {
+            return false;
+        }
+        for (u32 axis = 1; axis < rank; ++axis) {
+            if (!steps[axis] || !box[axis] || (all *= count(axis)) > MOST_BOX_BYTES) {
+                return false;
+            }
+        }
+        return true;
+    }
 };
 static_assert(sizeof(TensorMap) == 88);
 

@@ -39,7 +39,10 @@ struct Descriptor {
                : texel == Texel::f16 || texel == Texel::u16 || texel == Texel::s16 ? 2 : 4;
     }
     u64 row_bytes() const { return u64(width) * channels * texel_bytes(); }
-    u64 bytes() const { return row_bytes() * height * slices; }
+    u64 bytes() const {
+        const u128 all = u128(row_bytes()) * height * slices;
+        return all >> 63 ? ~u64(0) : u64(all);
+    }
     bool has_depth() const { return dimensions == 3; }
 };
 
