@@ -200,7 +200,7 @@ class Context:
         return place is not None and place.framed
 
     def numbers(self, values: Sequence[int]) -> int:
-        """Slot with numbers of 32 bits, as many as the runtime reads; whole registers, so that what follows is aligned."""
+        """Slot with numbers of 32 bits, padded to whole registers, so that what follows is aligned."""
         return self._constant_slot(("numbers", *values), 4, [*values, *[0] * (-len(values) % LANES)])
 
     # ---- Code ------------------------------------------------------------------------------------
