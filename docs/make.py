@@ -47,7 +47,7 @@ from kernelbench.core import columns, places
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
 from kernelbench.runs.records import RESULTS
-from kernelbench.simt.coverage import coverage
+from kernelbench.simt.coverage import REFUSED_FORMS, coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 100
@@ -139,7 +139,7 @@ def instructions_block() -> str:
     for chapter in coverage():
         runs, refused = (" ".join(f"`{name}`" for name in names) for names in (chapter.runs, chapter.refused))
         lines.append(f"| {chapter.title} | {runs} | {refused} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"Of instructions that run it refuses {', '.join(REFUSED_FORMS)}."])
 
 
 # ---- docs/explaining.md --------------------------------------------------------------------------

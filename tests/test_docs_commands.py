@@ -30,6 +30,7 @@ LEFT_OUT = {
     "ruff check": "a step of .ci/run",
     "mypy": "a step of .ci/run",
     "kernelbench explain --ncu-rep": "needs a report of Nsight Compute; tests/walks/test_explain.py reads one",
+    "kernelbench simulate tensors.cu": "tests/cli/test_simulate.py runs it where the file lies",
     "kernelbench simulate scan.cu": "tests/cli/test_simulate.py runs it where the file lies",
     "python -m hatchling": "tests/test_packaging.py builds both",
     "http.server": "serves until it is stopped",

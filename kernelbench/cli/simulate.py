@@ -32,6 +32,8 @@ def _axes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[i
 @click.option("--block", required=True, callback=_axes, metavar="THREADS", help="Threads of a block: 256, or 32,8.")
 @click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, metavar="BYTES",
               help="Dynamic shared memory.")  # fmt: skip
+@click.option("--stack", "stack_bytes", type=click.IntRange(min=0), metavar="BYTES",
+              help="Stack of a thread, for functions that call themselves.  [default: 1024]")  # fmt: skip
 @click.option(
     "--array",
     "--scalar",
@@ -40,7 +42,7 @@ def _axes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[i
     type=TEXT,
     metavar="NAME=...",
     help="An argument, in the kernel's order. Array: x=float32[32,64]:random (or zeros, ones, arange, FILE.npy). "
-    "Scalar: n=1024 or n=float16:1.5.",
+    "Scalar: n=1024 or n=float16:1.5. Tensor map: m=float16[128,64]:random:box[64,64]:128B.",
 )
 @click.option("--strict", is_flag=True, help="Also detect races on shared memory and uninitialised reads.")
 @click.option("--save", type=OUT_FOLDER, metavar="DIR", help="Write every array after the launch to DIR/NAME.npy.")

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelbench.core import dtypes
-from kernelbench.core.launching import Scalar
+from kernelbench.core.launching import Scalar, TensorMap
+from kernelbench.core.tensor_maps import Tiling
 
 _DEFINE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _DEFINE_VALUE = re.compile(r"[A-Za-z0-9_.]{1,200}")
@@ -57,3 +58,15 @@ def scalar_problem(scalar: Scalar) -> str:
     most = dtypes.overflow(dtype) if dtype != "float64" else 2**1024
     infinite = type(value) is float and not np.isfinite(value)  # every floating-point type holds inf and NaN
     return "" if infinite or -most < value < most else f"{text}: more than {dtype} holds"
+
+
+def tensor_map_problem(one: TensorMap) -> str:
+    """What is wrong with a tensor map; '' if nothing."""
+    tiling = one.tiling
+    if type(one.array) is not str or type(tiling) is not Tiling:
+        return f"TensorMap({shown(one.array)}, {shown(tiling)}): expected the name of an array and a Tiling"
+    tuples = (tiling.shape, tiling.box, tiling.strides or (), tiling.steps or ())
+    if any(type(axes) is not tuple or any(type(size) is not int for size in axes) for axes in tuples):
+        return f"TensorMap of {one.array}: expected shape, box, strides and steps as tuples of whole numbers"
+    problem = tiling.problem()
+    return f"TensorMap of {one.array}: {problem}" if problem else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kernelbench.core.errors import InputError
-from kernelbench.core.records import EntryFacts, Launch, LaunchPlan
+from kernelbench.core.records import EntryFacts, Launch, LaunchPlan, TensorMap
 
 _COOPERATIVE, _GROUPS = (
     " cooperative",
@@ -79,6 +79,8 @@ def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Seque
         for argument, count in zip(launch.arguments, entry.parameter_loads, strict=True):
             if isinstance(argument, str) and argument in loads:
                 loads[argument] += count
+            if isinstance(argument, TensorMap) and argument.array in loads:
+                loads[argument.array] += 1  # bulk copies are no loads
     return loads
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from kernelbench.core.errors import DeviceError, Unsupported
+from kernelbench.core.tensor_maps import Tiling
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,21 @@ class Scalar:
 
 
 @dataclass(frozen=True)
+class TensorMap:
+    """A kernel argument `const __grid_constant__ CUtensorMap`: how bulk tensor copies see an array or scratch."""
+
+    array: str
+    tiling: Tiling
+
+
+@dataclass(frozen=True)
 class Launch:
-    """One kernel launch. `arguments` in the kernel's order: array or scratch names, and scalars."""
+    """One kernel launch. `arguments` in the kernel's order: array or scratch names, scalars, and tensor maps."""
 
     entry: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: tuple[str | Scalar, ...]
+    arguments: tuple[str | Scalar | TensorMap, ...]
     shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
     cooperative: bool = False  # all blocks wait for each other: they run at once, or the launch is refused
     # Consecutive blocks that wait for each other. The GPU must have room for this many at once, or the launch fails;
@@ -34,6 +43,12 @@ class Launch:
     @property
     def threads(self) -> int:
         return prod(self.block)
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """Names of the arrays and scratch that it gets, each one once."""
+        named = (one.array if isinstance(one, TensorMap) else one for one in self.arguments)
+        return tuple(dict.fromkeys(one for one in named if isinstance(one, str)))
 
     @property
     def together(self) -> int:

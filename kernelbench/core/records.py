@@ -19,6 +19,7 @@ from kernelbench.core.launching import HostCall as HostCall  # noqa: PLC0414
 from kernelbench.core.launching import Launch as Launch  # noqa: PLC0414
 from kernelbench.core.launching import LaunchPlan as LaunchPlan  # noqa: PLC0414
 from kernelbench.core.launching import Scalar as Scalar  # noqa: PLC0414
+from kernelbench.core.launching import TensorMap as TensorMap  # noqa: PLC0414
 from kernelbench.core.operations import BROADCAST as BROADCAST  # noqa: PLC0414
 from kernelbench.core.operations import FLOATS as FLOATS  # noqa: PLC0414
 from kernelbench.core.operations import Array as Array  # noqa: PLC0414
@@ -35,6 +36,7 @@ from kernelbench.core.operations import root_of_range as root_of_range  # noqa: 
 from kernelbench.core.operations import x_to_y as x_to_y  # noqa: PLC0414
 from kernelbench.core.operations import x_to_y_by_element as x_to_y_by_element  # noqa: PLC0414
 from kernelbench.core.parts import PART, Step
+from kernelbench.core.tensor_maps import Tiling as Tiling  # noqa: PLC0414
 from kernelbench.core.tunable import Tunable as Tunable  # noqa: PLC0414
 
 # ---- Requests ------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from kernelbench.core.records import (
     Launch,
     LaunchPlan,
     Scalar,
+    TensorMap,
     Tolerance,
 )
 from kernelbench.core.units import bytes_text
@@ -39,6 +40,7 @@ from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
+from kernelbench.simt.tensor_maps import descriptor
 
 VERIFICATION_BYTES = 2 * 2**30  # most memory that verification uses
 _KINDS = ("normal", "masked", "mask")  # of the generator; all other distributions are "uniform" to it
@@ -188,11 +190,8 @@ class SimulatedDevice:
     def _step(
         self, binary: Binary, launch: Launch, allocations: Mapping[str, Allocation], outputs: Mapping[str, Allocation]
     ) -> Step:
-        arguments = tuple(
-            dtypes.storage(one.dtype)(one.value) if isinstance(one, Scalar) else allocations[one].address
-            for one in launch.arguments
-        )
-        written = tuple(name for name in outputs if name in launch.arguments)
+        arguments = tuple(_argument(one, allocations) for one in launch.arguments)
+        written = tuple(name for name in outputs if name in launch.arrays)
         program = self._program(binary, launch.entry)
         facts, gpu = binary.facts[launch.entry], self.properties
         needs = launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes
@@ -278,6 +277,14 @@ def _parameters(spec: ArraySpec) -> tuple[float, float]:
         "bits": (0.0, 256.0),
     }
     return one_each[spec.distribution]
+
+
+def _argument(one: str | Scalar | TensorMap, allocations: Mapping[str, Allocation]) -> Any:
+    if isinstance(one, Scalar):
+        return dtypes.storage(one.dtype)(one.value)
+    if isinstance(one, TensorMap):
+        return descriptor(one.tiling, allocations[one.array].address)
+    return allocations[one].address
 
 
 def _address(array: Array) -> int:

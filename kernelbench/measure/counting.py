@@ -110,6 +110,6 @@ def _shapes(planned: Planned, sizes: dict[str, int]) -> Iterator[LaunchShape]:
             threads=launch.threads,
             shared_bytes=launch.shared_bytes + (fact.shared_bytes if fact else 0),
             registers=fact.registers if fact else 0,
-            array_bytes=sum(sizes[name] for name in {one for one in launch.arguments if isinstance(one, str)}),
+            array_bytes=sum(sizes[name] for name in launch.arrays),
             machine_code=fact.machine_code if fact else "",
         )

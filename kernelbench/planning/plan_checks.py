@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from kernelbench.core.argument_checks import define_problem, scalar_problem, shown
+from kernelbench.core.argument_checks import define_problem, scalar_problem, shown, tensor_map_problem
 from kernelbench.core.gpu import DeviceProperties
-from kernelbench.core.launching import HostCall, Launch, LaunchPlan, Scalar
+from kernelbench.core.launching import HostCall, Launch, LaunchPlan, Scalar, TensorMap
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,999}")
 MOST_SCRATCH = 2**38
@@ -61,6 +61,7 @@ _CALL: Known = {
 }
 _LAUNCH: Known = {
     **_CALL,
+    "arguments": (tuple_of(str, Scalar, TensorMap), "a tuple of names, Scalars and TensorMaps"),
     "grid": (_three, "three whole numbers in a tuple"),
     "block": (_three, "three whole numbers in a tuple"),
     "shared_bytes": (lambda value: is_whole(value) and value >= 0, "an int from 0 on"),
@@ -147,7 +148,10 @@ def _unknown(call: Launch | HostCall, known: set[str]) -> str:
     for one in call.arguments:
         if isinstance(one, Scalar) and (problem := scalar_problem(one)):
             return problem
-    unknown = [name for name in call.arguments if not isinstance(name, Scalar) and name not in known]
+        if isinstance(one, TensorMap) and (problem := tensor_map_problem(one)):
+            return problem
+    named = call.arrays if isinstance(call, Launch) else [one for one in call.arguments if isinstance(one, str)]
+    unknown = [name for name in named if name not in known]
     if not unknown:
         return ""
     return f"argument {shown(unknown[0])} is neither an array nor scratch; there are {', '.join(sorted(known))}"

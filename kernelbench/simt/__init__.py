@@ -9,6 +9,7 @@ parse -> inline -> cfg -> lower -> native -> machine -> counters, faults. Nothin
 """
 
 from kernelbench.simt.simulation import Simulation, kernel_named, simulate
+from kernelbench.simt.tensor_maps import TensorMap
 from kernelbench.simt.textures import Texture
 
-__all__ = ["Simulation", "Texture", "kernel_named", "simulate"]
+__all__ = ["Simulation", "TensorMap", "Texture", "kernel_named", "simulate"]

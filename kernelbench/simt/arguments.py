@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.errors import InputError
+from kernelbench.core.tensor_maps import BYTES
 from kernelbench.simt.ir import Parameter
+from kernelbench.simt.tensor_maps import TensorMap
 
 FILLS = ("random", "zeros", "ones", "arange")
 TYPES = ("float64", "float32", "float16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (64, 32, 16, 8)))
 MOST_BYTES = 1 << 34  # of one array
 MOST_INTEGER = 100  # random integers are below it
-_ARRAY = re.compile(r"(\w+)=(\w+)\[([\d, ]+)\]:(.+)")
+_ARRAY = re.compile(r"(\w+)=(\w+)\[([\d, ]+)\]:(.+?)(?::box\[([\d, ]+)\](?::(32B|64B|128B))?)?")
 _SCALAR = re.compile(r"(\w+)=(?:(\w+):)?([-+.\w]+)")
 
 
@@ -44,10 +46,12 @@ def arguments(texts: Sequence[str], parameters: Sequence[Parameter], seed: int) 
 
 def _argument(text: str, parameter: Parameter, random: np.random.Generator) -> tuple[str, Any]:
     if found := _ARRAY.fullmatch(text):
-        if parameter.bytes != 8:
-            raise InputError(f"'{text}': the parameter takes {parameter.bytes} bytes, which is no address of an array")
-        name, dtype, shape, fill = found.groups()
-        return name, _array(text, dtype, shape, fill, random)
+        name, dtype, shape, fill, box, swizzle = found.groups()
+        if parameter.bytes != 8 and not (box and parameter.bytes == BYTES):
+            what = "tensor map" if box else "address of an array"
+            raise InputError(f"'{text}': the parameter takes {parameter.bytes} bytes, which is no {what}")
+        array = _array(text, dtype, shape, fill, random)
+        return name, TensorMap(array, _sizes(text, box), swizzle=swizzle or "none") if box else array
     if found := _SCALAR.fullmatch(text):
         return found[1], _scalar(text, found[2], found[3], parameter)
     raise InputError(f"'{text}': expected NAME=TYPE[SHAPE]:FILL for an array, or NAME=VALUE for a scalar")
@@ -55,10 +59,7 @@ def _argument(text: str, parameter: Parameter, random: np.random.Generator) -> t
 
 def _array(text: str, dtype: str, shape: str, fill: str, random: np.random.Generator) -> npt.NDArray[Any]:
     kind = _type(text, dtype)
-    try:
-        sizes = [int(size) for size in shape.split(",")]
-    except ValueError:
-        raise InputError(f"'{text}': expected a shape like [32,1024], got [{shape}]") from None
+    sizes = _sizes(text, shape)
     if prod(sizes) * kind.itemsize > MOST_BYTES:
         raise InputError(f"'{text}': more than {MOST_BYTES >> 30} GiB")
     if fill == "random" and kind.kind == "f":
@@ -72,15 +73,22 @@ def _array(text: str, dtype: str, shape: str, fill: str, random: np.random.Gener
     return _saved(text, Path(fill), kind, sizes)
 
 
-def _saved(text: str, path: Path, kind: np.dtype[Any], sizes: list[int]) -> npt.NDArray[Any]:
+def _sizes(text: str, shape: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in shape.split(","))
+    except ValueError:
+        raise InputError(f"'{text}': expected a shape like [32,1024], got [{shape}]") from None
+
+
+def _saved(text: str, path: Path, kind: np.dtype[Any], sizes: tuple[int, ...]) -> npt.NDArray[Any]:
     if path.suffix != ".npy":
         raise InputError(f"'{text}': unknown contents {path}; expected {', '.join(FILLS)} or a .npy file")
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
-    if array.dtype != kind or list(array.shape) != sizes:
-        raise InputError(f"{path}: {array.dtype}{list(array.shape)}, expected {kind}{sizes}")
+    if array.dtype != kind or array.shape != sizes:
+        raise InputError(f"{path}: {array.dtype}{list(array.shape)}, expected {kind}{list(sizes)}")
     return np.ascontiguousarray(array)
 
 

@@ -20,6 +20,7 @@ class Flat:
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     calls: int = 0
     names: int = 0
+    frame: str = ""  # the routine that is written, empty for the kernel
 
 
 class Body:
@@ -40,7 +41,7 @@ class Body:
             shared = variable.space == "shared"
             name = f"{variable.name}@{function.name}" if shared else self.name(variable.name)
             self._symbols[variable.name] = name
-            flat.variables[name] = replace(variable, name=name)
+            flat.variables[name] = replace(variable, name=name, frame="" if shared else flat.frame)
         for table, labels in function.targets.items():
             flat.targets[self.name(table)] = tuple(self.name(label) for label in labels)
 

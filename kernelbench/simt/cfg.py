@@ -20,6 +20,7 @@ MOST_STEPS = 10_000_000
 MOST_LIVE_BITS = 1 << 30  # blocks x registers alive across blocks
 
 _EXITS = {"ret", "exit", "trap"}
+_RETURN = "return"  # ends a routine: its diverged paths meet there
 _JUMP = {"bra", "brx"}
 _WAIT = {"bar", "barrier"}  # these do not wait for threads that exited
 
@@ -63,7 +64,13 @@ def _control_flow(function: Function) -> ControlFlow:
             join = joins[number]
             pure = join is None or _only_leaves(blocks[join], function.instructions)
             reconverge[block.end - 1] = None if join is None or pure else blocks[join].start
-    return ControlFlow(blocks, reconverge, _undefined(blocks, function.instructions))
+    for routine in function.routines:  # paths of a routine meet at its end at the latest
+        for branch in range(routine.start, routine.end):
+            if reconverge.get(branch, 0) is None:
+                reconverge[branch] = routine.end
+    starts = {0, *(routine.start for routine in function.routines)}
+    entries = [number for number, block in enumerate(blocks) if block.start in starts]
+    return ControlFlow(blocks, reconverge, _undefined(blocks, function.instructions, entries))
 
 
 # ---- Blocks --------------------------------------------------------------------------------------
@@ -88,8 +95,9 @@ def _blocks(function: Function) -> tuple[Block, ...]:
             edges += len(targets)
             if edges > MOST_EDGES:
                 raise PtxError(f"more than {MOST_EDGES} targets of branches")
-        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _EXITS:
+        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in (*_EXITS, _RETURN):
             starts.add(index + 1)
+    starts.update(routine.start for routine in function.routines)
     ordered = sorted(start for start in starts if start < len(code))
     numbers = {start: number for number, start in enumerate(ordered)}
     ends = [*ordered[1:], len(code)] if ordered else []
@@ -100,10 +108,11 @@ def _block(function: Function, numbers: Mapping[int, int], start: int, end: int)
     last = function.instructions[end - 1]
     jumps, always = last.opcode[0] in _JUMP, last.guard is None
     to = branch_targets(function, last) if jumps else ()
-    if not always or (not jumps and last.opcode[0] not in _EXITS):
+    leaves = last.opcode[0] in (*_EXITS, _RETURN)
+    if not always or (not jumps and not leaves):
         to = (*to, end)
     past_the_end = len(function.instructions)
-    exits = last.opcode[0] in _EXITS or past_the_end in to
+    exits = leaves or past_the_end in to
     return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), exits)
 
 
@@ -150,7 +159,7 @@ def _ways_out(blocks: Sequence[Block], code: Sequence[Instruction]) -> set[int]:
     leaving = {number for number, block in enumerate(blocks) if _only_leaves(block, code)}
     for number, block in enumerate(blocks):
         straight = entries[number] == 1 and len(block.successors) <= 1
-        waits = any(instruction.opcode[0] in _WAIT for instruction in code[block.start : block.end])
+        waits = any(instruction.opcode[0] in (*_WAIT, _RETURN) for instruction in code[block.start : block.end])
         if straight and not waits and all(_only_leaves(blocks[to], code) for to in block.successors):
             leaving.add(number)
     return leaving | {len(blocks)}
@@ -225,8 +234,8 @@ def _postorder(edges: Sequence[Sequence[int]], start: int) -> list[int]:
 # ---- Registers -----------------------------------------------------------------------------------
 
 
-def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozenset[str]:
-    """Registers that are live at the start of the kernel. A guarded write does not end a live range."""
+def _undefined(blocks: Sequence[Block], code: Sequence[Instruction], entries: Sequence[int]) -> frozenset[str]:
+    """Registers that are live at the start of the kernel or a routine. A guarded write does not end a live range."""
     if not blocks:
         return frozenset()
     exposed, written = zip(*(_summary(code[block.start : block.end]) for block in blocks), strict=True)
@@ -252,7 +261,10 @@ def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozense
                 if not queued[previous]:
                     queued[previous] = True
                     waiting.append(previous)
-    return frozenset(name for name, number in numbers.items() if alive[0] >> number & 1)
+    at_start = 0
+    for entry in entries:
+        at_start |= alive[entry]
+    return frozenset(name for name, number in numbers.items() if at_start >> number & 1)
 
 
 def _bits(numbers: Mapping[str, int], names: set[str]) -> int:

@@ -80,7 +80,7 @@ def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     name = one.opcode[0]
     # Constant memory has its own cache and causes no global traffic.
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})
-    if one.opcode[:4] == ("cp", "async", "bulk", "global"):
+    if name == "cp" and "bulk_group" in one.opcode:  # to global memory
         family = BULK_STORES
     if name == "wmma":
         family = {"load": LOADS, "store": STORES}.get(one.opcode[1], {})

@@ -40,10 +40,29 @@ FORMS: Mapping[str, str] = {
     "cp.async.bulk.tensor": "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
     "[%rd1, {%r2}], [%r3];",
     "cp.async.bulk.prefetch.tensor": "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd1, {%r1}];",
+    "cp.reduce.async.bulk": "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], %r2;",
+    "cp.reduce.async.bulk.tensor": "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group "
+    "[%rd1, {%r2}], [%r1];",
+    "wgmma.mma_async": "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%r1, %r2, %r3, %r4}, %rd1, %rd2, 1, 1, 1;",
     "st.bulk": "st.bulk.shared::cta [%rd1], 64, 0;",
     "red.async": "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [%r1], %r2, [%r3];",
     "mma.sp": "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%r1, %r2}, "
     "{%r1, %r2, %r3, %r4}, %r5, 0;",
+}
+# What is refused of instructions that run: an example of each.
+REFUSED_FORMS: Mapping[str, str] = {
+    "im2col copies of tensors": "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+    "[%r1], [%rd1, {%r2, %r3, %r4}], [%r5], {%r6};",
+    "sparse `wgmma`": "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%r1, %r2, %r3, %r4}, %rd1, %rd2, %r5, 0, "
+    "1, 1, 1, 0, 0;",
+    "cube maps": "tex.cube.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6, %r7, %r8}];",
+    "gradients of textures": "tex.grad.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}], {%r7, %r8}, {%r7, %r8};",
+    "formatted stores to surfaces": "sust.p.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};",
+    "`ldmatrix` of 8-bit elements": "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",
+    "`lop3` with a predicate": "lop3.or.b32 %r1|%r2, %r3, %r4, %r5, 0x3f, %r6;",
+    "stochastic rounding": "cvt.rs.f16x2.f32 %r1, %r2, %r3, %r4;",
+    "`isspacep` of constants and parameters": "isspacep.const %r1, %rd1;",
+    "performance counters in `%pm0` to `%pm7`": "mov.u32 %r1, %pm0;",
 }
 _INLINED = frozenset({"call"})  # inlining deals with it before lowering
 

@@ -26,6 +26,7 @@ from kernelbench.simt.interface import (
 # Races that programs rely on: reported, but no errors.
 NOTES = frozenset(("same_value_race", "checked_race", "volatile_race"))
 
+TENSOR_ALIGNMENT = 128  # bytes, of a box in shared memory
 TEXTS = {
     "uninitialised_global": "read of uninitialised memory: {place}",
     "uninitialised_shared": "read of uninitialised shared memory: {place}",
@@ -50,6 +51,12 @@ TEXTS = {
     "checked_race": "note: a plain read races with atomics, and a compare-and-swap checks its value: {place}",
     "volatile_race": "note: a volatile read races with the write that it waits for, which works on a GPU but is "
     "undefined in C++; use cuda::atomic_ref: {place}",
+    "bad_free": "free of memory that malloc did not give, or that is free already: {place}",
+    "stack_overflow": "stack overflow: the call of {function} is nested {number} deep, which takes more than the "
+    "thread's stack (cudaLimitStackSize)",
+    "matrix_descriptor": "a matrix descriptor with a base offset, or whose swizzled pattern does not start at a "
+    "multiple of 256 (32B), 512 (64B) or 1024 bytes (128B): 0x{number:x}",
+    "no_tensor_map": "no tensor map for this number of axes at a multiple of 64 bytes: 0x{number:x}",
     "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
 
@@ -98,7 +105,7 @@ def _where(one: ir.Instruction) -> str:
 
 def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, shared_bytes: int) -> str:
     if kind in ("out_of_bounds_read", "out_of_bounds_write", "misaligned"):
-        bulk = one.opcode[:3] == ("cp", "async", "bulk")
+        bulk = one.opcode[0] == "cp" and "bulk" in one.opcode
         access = f"bulk {_verb(kind, one)}" if bulk else f"{_verb(kind, one)} of {access_bytes(one)} bytes"
         place = _place(address, memory, shared_bytes)
         if kind == "misaligned":
@@ -108,6 +115,9 @@ def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, sh
         return "deadlock: all remaining warps wait at a barrier that no other warp will reach"
     if kind == "mbarrier_deadlock":
         return TEXTS[kind].format(missing=_missing(address))
+    if kind == "stack_overflow":
+        called = next((operand.name for operand in one.operands if isinstance(operand, ir.Symbol)), "")
+        return TEXTS[kind].format(function=called, number=address)
     rank = (address >> WINDOW_RANK_SHIFT) % (1 << WINDOW_SHIFT - WINDOW_RANK_SHIFT)
     return TEXTS[kind].format(place=_place(address, memory, shared_bytes), number=address, rank=rank)
 
@@ -131,7 +141,9 @@ def access_bytes(one: ir.Instruction) -> int:
     """Bytes per lane of a memory instruction."""
     if one.opcode[0] == "mbarrier":
         return 8
-    if one.opcode[:3] == ("cp", "async", "bulk") or one.opcode[0] in ("ldmatrix", "stmatrix"):
+    if one.opcode[0] == "cp" and "tensor" in one.opcode:
+        return TENSOR_ALIGNMENT
+    if (one.opcode[0] == "cp" and "bulk" in one.opcode) or one.opcode[0] in ("ldmatrix", "stmatrix", "wgmma"):
         return BULK_UNIT
     if one.opcode[0] == "wmma":
         return max(4, ir.TYPE_BYTES.get(one.opcode[-1], 1))

@@ -1,13 +1,14 @@
-"""Inlines all device functions into a kernel.
+"""Inlines device functions into a kernel, except those that may call themselves: routines, which follow its code.
 
 A formal parameter becomes the variable that the caller passes, so a call copies nothing. Registers, local variables
-and labels of each inlined body get new names (`%r1@2` in the second call). A call to a function without a body is
-refused by name, except a failed assertion, which becomes a trap, and printf.
+and labels of each inlined body get new names (`%r1@2` in the second call). A call of a routine stays a call; the
+variables of all code in it are in its frame. A call to a function without a body is refused by name, except a failed
+assertion, which becomes a trap, and what the runtime has: printf, malloc and free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -27,10 +28,12 @@ from kernelbench.simt.ir import (
     Operand,
     Parameter,
     Register,
+    Routine,
     Symbol,
     Variable,
 )
 from kernelbench.simt.pointers import function_address, reachable
+from kernelbench.simt.recursion import recursive_functions
 
 MOST_INSTRUCTIONS = 1 << 19  # of a kernel including its calls
 MOST_CALLS = 1 << 16
@@ -38,17 +41,15 @@ MOST_CALLS_DEEP = 64
 MOST_NAMES = 1 << 21  # registers, variables and labels in all inlined bodies
 
 _TRAPS = {"__assertfail", "__assert_fail", "__trap"}
-_PRINTF = "vprintf"
+_OF_RUNTIME = {"vprintf": "printf", "malloc": "malloc", "free": "free"}
 _REFUSED = {
-    "malloc": "memory allocated on the device",
-    "free": "memory allocated on the device",
     "cudaLaunchDeviceV2": "a launch from the device",
     "cudaGetParameterBufferV2": "a launch from the device",
 }
 
 
 def flatten(module: Module, entry: str) -> Function:
-    """The kernel without calls; `ret` of a device function becomes a branch to its end."""
+    """The kernel with calls of routines alone; `ret` of a device function becomes a branch to its end."""
     kernel = module.functions.get(entry)
     if kernel is None or not kernel.entry or not kernel.defined:
         known = ", ".join(name for name, function in module.functions.items() if function.entry and function.defined)
@@ -64,11 +65,19 @@ class _Inliner:
         own = {parameter.name for parameter in kernel.parameters}
         own.update(variable.name for variable in kernel.variables)
         self._hidden = sorted(own & module.variables.keys())
+        self._recursive = recursive_functions(module)
+        self._called: dict[str, None] = {}  # routines, in the order of their first call
 
     def run(self) -> Function:
         kernel, flat = self._kernel, self._flat
         flat.variables = {variable.name: variable for variable in kernel.variables}
         self._write(Body(kernel, "", {}, flat), (kernel.name,))
+        routines: list[Routine] = []
+        if self._called:
+            self._end("exit")
+            while len(routines) < len(self._called):  # a routine may call further ones
+                routines.append(self._routine(self._module.functions[list(self._called)[len(routines)]]))
+            self._end("exit")
         return replace(
             kernel,
             registers=flat.registers,
@@ -76,7 +85,29 @@ class _Inliner:
             instructions=tuple(flat.instructions),
             labels=flat.labels,
             targets=flat.targets,
+            routines=tuple(routines),
         )
+
+    def _routine(self, function: Function) -> Routine:
+        flat, start = self._flat, len(self._flat.instructions)
+        flat.frame, suffix = function.name, f"@{function.name}"
+        formals = [
+            [
+                Variable(one.name + suffix, "param", one.type, one.bytes, one.alignment, frame=function.name)
+                for one in some
+            ]
+            for some in (function.results, function.parameters)
+        ]
+        flat.variables.update({one.name: one for some in formals for one in some})
+        symbols = {one.name: one.name + suffix for one in (*function.results, *function.parameters)}
+        self._write(Body(function, suffix, symbols, flat, f"return{suffix}"), (function.name,))
+        self._end("return")
+        return Routine(function.name, start, len(flat.instructions) - 1, tuple(formals[0]), tuple(formals[1]))
+
+    def _end(self, opcode: str) -> None:
+        code = self._flat.instructions
+        line = code[-1].ptx_line if code else 0
+        code.append(Instruction((opcode,), (), None, opcode, line, code[-1].source if code else None))
 
     def _write(self, body: Body, stack: tuple[str, ...]) -> None:
         """Append `body`; `stack`: names of the calling functions, ending with its own."""
@@ -111,13 +142,13 @@ class _Inliner:
         if callee in _TRAPS and not function.defined:
             self._flat.instructions.append(replace(call, opcode=("trap",), operands=(), guard=caller.guard(call.guard)))
             return
-        if callee == _PRINTF and not function.defined:
-            self._flat.instructions.append(self._printf(caller, call, results, arguments))
+        if callee in _OF_RUNTIME and not function.defined:
+            self._flat.instructions.append(self._of_runtime(caller, call, callee, (results, arguments)))
             return
         if not function.defined:
             self._refuse(call, f"{_REFUSED.get(callee, 'a function outside this module')} ({callee}) is not supported")
-        if callee in stack or function.entry:
-            self._refuse(call, f"{callee!r} calls itself: recursion is not supported")
+        if function.entry:
+            self._refuse(call, f"{callee!r} is a kernel, which cannot be called")
         if len(stack) > MOST_CALLS_DEEP:
             self._refuse(call, f"calls nested deeper than {MOST_CALLS_DEEP}")
         if self._hidden:
@@ -136,9 +167,20 @@ class _Inliner:
                 replace(call, opcode=("bra",), operands=(Label(f"after@{number}"),), guard=around)
             )
         self._flat.instructions += before
-        self._write(Body(function, f"@{number}", symbols, self._flat, end), (*stack, callee))
+        if callee in self._recursive:
+            self._call_routine(call, function, symbols)
+        else:
+            self._write(Body(function, f"@{number}", symbols, self._flat, end), (*stack, callee))
         self._flat.instructions += after
         self._flat.labels[f"after@{number}"] = len(self._flat.instructions)
+
+    def _call_routine(self, call: Instruction, function: Function, symbols: Mapping[str, str]) -> None:
+        self._called.setdefault(function.name)
+        actual = [
+            Group(tuple(Symbol(symbols[one.name]) for one in some)) for some in (function.results, function.parameters)
+        ]
+        operands = (actual[0], Symbol(function.name), actual[1])
+        self._flat.instructions.append(replace(call, operands=operands, guard=None))
 
     def _call_through(self, caller: Body, call: Instruction, pointer: Register, stack: tuple[str, ...]) -> None:
         """A call through a pointer: a guarded call of each function that it may be, and a trap for any other value."""
@@ -171,13 +213,13 @@ class _Inliner:
         variable = self._flat.variables.get(caller.symbol(actual.name)) if isinstance(actual, Symbol) else None
         return variable.bytes if variable else -1
 
-    def _printf(
-        self, caller: Body, call: Instruction, results: tuple[Operand, ...], arguments: tuple[Operand, ...]
+    def _of_runtime(
+        self, caller: Body, call: Instruction, callee: str, passed: Sequence[tuple[Operand, ...]]
     ) -> Instruction:
-        """printf [result], [format], [arguments]: the caller's variables."""
-        actual = (*(results or (Discard(),)), *arguments)
+        """printf [result], [format], [arguments] and the like: the caller's variables."""
+        actual = (*(passed[0] or (Discard(),)), *passed[1])
         operands = tuple(Address(one) if isinstance(one, Symbol) else one for one in map(caller.operand, actual))
-        return replace(call, opcode=("printf",), operands=operands, guard=caller.guard(call.guard))
+        return replace(call, opcode=(_OF_RUNTIME[callee],), operands=operands, guard=caller.guard(call.guard))
 
     def _parts(self, call: Instruction) -> tuple[tuple[Operand, ...], Symbol | Register, tuple[Operand, ...]]:
         operands = list(call.operands)
@@ -234,7 +276,8 @@ class _Inliner:
         if not (isinstance(actual, Discard) or (isinstance(actual, (Register, Immediate)) and scalar)):
             self._refuse(call, f"expected a .param variable for {formal.name!r}")
         name = f"{formal.name}@{number}"
-        self._flat.variables[name] = Variable(name, "param", formal.type, formal.bytes, formal.alignment)
+        frame = self._flat.frame
+        self._flat.variables[name] = Variable(name, "param", formal.type, formal.bytes, formal.alignment, frame=frame)
         return name
 
     def _refuse(self, instruction: Instruction, reason: str) -> NoReturn:

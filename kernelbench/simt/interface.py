@@ -36,7 +36,7 @@ CONSTANTS = ("LANES", "NONE", "WINDOW_SHIFT", "WINDOW_RANK_SHIFT", "SHARED_WINDO
 class Kind(IntEnum):
     """How the interpreter loop treats an instruction."""
 
-    COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE = range(9)
+    COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE, CALL, RETURN = range(11)
 
 
 class BarrierForm(IntEnum):
@@ -119,7 +119,8 @@ FAULT_KINDS = ("out_of_bounds_read", "out_of_bounds_write", "misaligned", "unini
                "uninitialised_shared", "uninitialised_local", "shared_race", "warp_race", "divergent_barrier",
                "inactive_lane", "endless", "deadlock", "trapped", "assertion", "invalid_operand", "unwritten_window",
                "no_mbarrier", "mbarrier_count", "mbarrier_elsewhere", "mbarrier_deadlock", "bulk_size",
-               "input_write", "same_value_race", "checked_race", "volatile_race")  # fmt: skip
+               "matrix_descriptor", "no_tensor_map", "input_write", "stack_overflow", "bad_free", "same_value_race",
+               "checked_race", "volatile_race")  # fmt: skip
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:
@@ -183,12 +184,12 @@ class Allocation(ctypes.Structure):
 class Launch(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("code", "image", "zeroed", "specials", "parameters", "table", "blocks",
-          "allocations", "counters", "faults", "stop", "printed")),
-        *((name, u64) for name in ("printed_capacity", "printed_bytes", "block_count", "budget", "executed",
-          "blocks_run", "unsound_blocks")),
+          "allocations", "counters", "faults", "stop", "printed", "heap_units")),
+        *((name, u64) for name in ("heap", "heap_bytes", "printed_capacity", "printed_bytes", "block_count", "budget",
+          "executed", "blocks_run", "unsound_blocks")),
         *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
           "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
-          "dynamic_shared_bytes", "local_bytes", "granule_shift", "reserved_offset", "reserved_bytes")),
+          "dynamic_shared_bytes", "local_bytes", "stack_bytes", "granule_shift", "reserved_offset", "reserved_bytes")),
         ("grid", u32 * 3),
         ("block", u32 * 3),
         ("cluster", u32 * 3),

@@ -171,6 +171,19 @@ class Variable:
     dynamic: bool = False  # extern .shared of unknown size
     image: builtins.bytes = b""  # initial contents; empty for zeros
     relocations: tuple[Relocation, ...] = ()
+    frame: str = ""  # of inlined code: the routine that has it in its frame; empty for the kernel
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A function that is called, not inlined, because it may call itself. Its code are the instructions from `start` to
+    `end`, which is `return`. `results`, `parameters`: its variables for them."""
+
+    name: str
+    start: int
+    end: int
+    results: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
 
 
 @dataclass(frozen=True)
@@ -191,6 +204,7 @@ class Function:
     required_threads: tuple[int, ...] = ()  # .reqntid
     cluster: tuple[int, ...] = ()  # .reqnctapercluster
     defined: bool = True  # False for a declaration: vprintf, __assertfail
+    routines: tuple[Routine, ...] = ()  # of inlined code: what follows the kernel's own instructions
 
 
 @dataclass(frozen=True)

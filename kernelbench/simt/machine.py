@@ -24,6 +24,9 @@ __all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # most records per launch
+STACK_BYTES = 1024  # of a thread, for functions that call themselves: a GPU's default (cudaLimitStackSize)
+HEAP_BYTES = 8 << 20  # of malloc on the device: a GPU's default (cudaLimitMallocHeapSize)
+HEAP_UNIT = 16
 PRINTED = 1 << 20  # most bytes that a launch prints, as on a GPU
 POLL_S = 0.2  # longest delay until a signal is handled
 GROUP_BYTES = 1 << 31  # limit for the memory of co-resident blocks
@@ -59,6 +62,7 @@ class Machine:
         self._runtime = native.runtime(sanitize)
         self._prepared: dict[int, Prepared] = {}  # by id of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
+        self._heap: tuple[Allocation, npt.NDArray[np.uint8]] | None = None  # and a byte for each of its units
         self._initial: list[tuple[Allocation, npt.NDArray[np.uint8]]] = []  # contents without trailing zeros
 
     def launch(
@@ -79,6 +83,7 @@ class Machine:
         goes_on: bool = False,
         incomplete: bool = False,
         in_order: bool = False,
+        stack_bytes: int = STACK_BYTES,
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
@@ -89,6 +94,7 @@ class Machine:
         `goes_on`: more blocks of the same launch follow; the last report counts their distinct sectors together.
         `incomplete`: earlier launches skipped blocks, so unwritten memory is missing rather than uninitialised.
         `in_order`: all earlier blocks have run, so these blocks find the same memory as in a whole run.
+        `stack_bytes`: of a thread, for functions that call themselves.
 
         Raises DeviceError for a launch that a GPU would refuse. KeyboardInterrupt ends a launch promptly.
         """
@@ -99,12 +105,17 @@ class Machine:
         sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
         if sampled and in_order and not incomplete:
             sampled = Sample.FIRST_BLOCKS
-        self._check_memory(prepared, extent, together)
+        self._check_memory(prepared, extent, together, stack_bytes)
+        heap = self._heap_of(prepared)
         if sampled or strict:
             for one in self.memory.allocations:
                 one.track()
         call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
-        call.launch.budget = budget
+        call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
+        if heap is not None:
+            call.launch.heap, call.launch.heap_bytes = heap[0].address, heap[0].nbytes
+            call.launch.heap_units = heap[1].ctypes.data
+        call.launch.local_bytes = program.local_bytes_with(stack_bytes)
         call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
         call.launch.ordered |= co_resident > 1
         call.launch.threads = threads or len(os.sched_getaffinity(0))
@@ -119,6 +130,13 @@ class Machine:
             place.view()[: len(variable.image)] = np.frombuffer(variable.image, np.uint8)
             self._variables[id(variable)] = (variable, place)
         return self._variables[id(variable)][1]
+
+    def _heap_of(self, prepared: Prepared) -> tuple[Allocation, npt.NDArray[np.uint8]] | None:
+        """The heap of the device, if the program uses it. What one launch leaves in it the next one finds."""
+        if prepared.allocates and self._heap is None:
+            place = self.memory.allocate("the heap of malloc", HEAP_BYTES, "scratch")
+            self._heap = place, np.zeros(HEAP_BYTES // HEAP_UNIT, np.uint8)
+        return self._heap
 
     def _prepare(self, program: Any) -> Prepared:
         if id(program) not in self._prepared:
@@ -148,9 +166,9 @@ class Machine:
             self.memory.discard(place)  # zeros that take no memory until they are touched
             place.view()[: contents.size] = contents
 
-    def _check_memory(self, prepared: Prepared, extent: Extent, together: int) -> None:
-        warps = -(-prod(extent.block) // 32)
-        need = together * (warps * (prepared.program.register_bytes + 32 * prepared.program.local_bytes))
+    def _check_memory(self, prepared: Prepared, extent: Extent, together: int, stack_bytes: int) -> None:
+        warps, program = -(-prod(extent.block) // 32), prepared.program
+        need = together * (warps * (program.register_bytes + 32 * program.local_bytes_with(stack_bytes)))
         need += together * extent.shared_bytes
         if need > GROUP_BYTES:
             raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GROUP_BYTES}")

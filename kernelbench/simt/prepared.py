@@ -64,7 +64,9 @@ class Prepared:
             [(interface.SPECIALS.index(one.name), one.offset) for one in program.specials], interface.SPECIAL_SLOTS
         )
         self._table = np.array(program.table, np.uint32)
-        self.prints = any(one.operation == "printf" for one in program.code)
+        self.prints, self.allocates = (
+            any(one.operation == name for one in program.code) for name in ("printf", "malloc")
+        )
         self._granule_shift = _granule(program.sources).bit_length() - 1
 
     def patch(self, addresses: Mapping[str, int]) -> None:
@@ -90,7 +92,6 @@ class Prepared:
             zeroed_count=len(program.zeroed),
             special_count=len(program.specials),
             table_count=len(program.table),
-            local_bytes=-(-program.local_bytes // 16) * 16,
             ordered=program.ordered,
             granule_shift=self._granule_shift,
             reserved_offset=program.reserved[0],

@@ -18,11 +18,12 @@ from kernelbench.simt.faults import Fault
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import lower
-from kernelbench.simt.machine import Allocation, DeviceMemory, Machine
+from kernelbench.simt.machine import STACK_BYTES, Allocation, DeviceMemory, Machine
 from kernelbench.simt.parse import parse
+from kernelbench.simt.tensor_maps import TensorMap
 from kernelbench.simt.textures import Texture, as_bytes
 
-Value = npt.NDArray[Any] | Texture | np.generic | int | float | bytes
+Value = npt.NDArray[Any] | Texture | TensorMap | np.generic | int | float | bytes
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,18 @@ def simulate(
     strict: bool = False,
     cooperative: bool = False,
     threads: int | None = None,
+    stack_bytes: int = STACK_BYTES,
 ) -> Simulation:
     """Run `kernel` of `ptx` on the CPU with the launch that a GPU would get.
 
     `kernel`: as in the PTX, or a C++ name that only one kernel has. `grid`, `block`: blocks and threads, one number or
     up to three. `arrays`: the kernel's arguments in their order, by names of your choice. A NumPy array becomes an
     array in device memory, which the kernel gets the address of; it is copied, and never changed itself. An array that
-    is passed twice is one array on the device. A Texture becomes a texture or surface object. Scalars (NumPy's,
+    is passed twice is one array on the device. A Texture becomes a texture or surface object, a TensorMap what
+    cuTensorMapEncodeTiled makes. Scalars (NumPy's,
     Python's, or bytes for a structure) must have the size of their parameter. `shared_bytes`: dynamic shared memory.
     `strict`: also detect races on shared memory and reads of uninitialised memory. `cooperative`: all blocks run
-    concurrently. `threads`: of the CPU; None: all.
+    concurrently. `threads`: of the CPU; None: all. `stack_bytes`: of a thread, for functions that call themselves.
 
     Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
     BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.
@@ -73,19 +76,23 @@ def simulate(
     module = parse(ptx)
     name = kernel_named(module, kernel)
     program = lower(flatten(module, name), module, native.has_operation)
-    machine = Machine()
-    given = {key: value.array if isinstance(value, Texture) else value for key, value in arrays.items()}
+    machine, sizes = Machine(), [one.bytes for one in program.parameters]
+    given = {key: value.array if isinstance(value, Texture | TensorMap) else value for key, value in arrays.items()}
     passed = {key: value for key, value in given.items() if isinstance(value, np.ndarray)}
     places = _placed(machine.memory, passed)
     report = machine.launch(
         program,
         _axes(grid),
         _axes(block),
-        [_argument(machine.memory, places, key, value) for key, value in arrays.items()],
+        [
+            _argument(machine.memory, places, key, value, number < len(sizes) and sizes[number])
+            for number, (key, value) in enumerate(arrays.items())
+        ],
         shared_bytes,
         cooperative=cooperative,
         strict=strict,
         threads=threads,
+        stack_bytes=stack_bytes,
     )
     found = launch_counters(report)
     outputs = {key: places[id(array)].view(array.dtype, array.shape).copy() for key, array in passed.items()}
@@ -111,10 +118,14 @@ def _placed(memory: DeviceMemory, arrays: Mapping[str, npt.NDArray[Any]]) -> dic
     return places
 
 
-def _argument(memory: DeviceMemory, places: Mapping[int, Allocation], name: str, value: Value) -> Any:
-    if isinstance(value, Texture):
-        descriptor = as_bytes(value.descriptor(places[id(value.array)].address))
-        handle = memory.allocate(f"texture object {name}", descriptor.size, "input")
+def _argument(memory: DeviceMemory, places: Mapping[int, Allocation], name: str, value: Value, size: int) -> Any:
+    """What is passed for a parameter of `size` bytes."""
+    if isinstance(value, Texture | TensorMap):
+        found = value.descriptor(places[id(value.array)].address)
+        if size == len(found):  # a __grid_constant__ structure
+            return found
+        descriptor = as_bytes(found)
+        handle = memory.allocate(f"object {name}", descriptor.size, "input")
         handle.view()[...] = descriptor
         handle.read_only = True
         return handle

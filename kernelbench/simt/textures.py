@@ -15,13 +15,15 @@ from kernelbench.core.errors import DeviceError
 TEXELS = ("float32", "float16", "uint8", "int8", "uint16", "int16", "uint32", "int32")
 MODES = ("clamp", "border", "wrap", "mirror")
 FILTERS = ("point", "linear")
+LAYERED = 16  # of an object's dimensions
 _MAGIC = 0x6572757478657431
-_DESCRIPTOR = struct.Struct("<QQ8I16x")
+_DESCRIPTOR = struct.Struct("<QQ9I12x")
 
 
 @dataclass(frozen=True, eq=False)
 class Texture:
-    """A texture or surface object over `array`: [width], [height, width], or with an axis of 2 or 4 channels behind.
+    """A texture or surface object over `array`: [width], [height, width] or [depth, height, width], with an axis of 2
+    or 4 channels behind, and, if `layered`, an axis of layers before one or two dimensions.
 
     `filter`: "point" or "linear"; `address`: "clamp", "border", "wrap" or "mirror", the last two only if `normalized`:
     coordinates from 0 to 1. Integers become fractions of their largest value where a kernel reads them as floats.
@@ -33,13 +35,14 @@ class Texture:
     filter: str = "point"
     address: str = "clamp"
     normalized: bool = False
+    layered: bool = False
 
     def __post_init__(self) -> None:
-        dimensions = self.array.ndim - (self.channels > 1)
+        dimensions = self.array.ndim - (self.channels > 1) - self.layered
         fits = self.channels == 1 or (self.channels in (2, 4) and self.array.shape[-1] == self.channels)
-        if dimensions not in (1, 2) or not fits or not self.array.size:
+        if dimensions not in ((1, 2) if self.layered else (1, 2, 3)) or not fits or not self.array.size:
             shape = f"a texture of shape {self.array.shape} with {self.channels} channels"
-            raise DeviceError(f"{shape}: expected 1D or 2D, and 1, 2 or 4 channels")
+            raise DeviceError(f"{shape}: expected 1D to 3D (layers: 1D or 2D), and 1, 2 or 4 channels")
         if self.array.dtype.name not in TEXELS:
             raise DeviceError(f"a texture of {self.array.dtype}: expected one of {', '.join(TEXELS)}")
         if self.filter not in FILTERS or self.address not in MODES:
@@ -50,10 +53,13 @@ class Texture:
     def descriptor(self, data: int) -> bytes:
         """What its handle points to; `data`: address of the array on the device."""
         sizes = self.array.shape[: self.array.ndim - (self.channels > 1)]
-        height, width = (1, *sizes)[-2:]
+        dimensions = len(sizes) - self.layered
+        slices = sizes[0] if self.layered or dimensions == 3 else 1
+        height, width = (sizes[-2] if dimensions > 1 else 1), sizes[-1]
         kind = TEXELS.index(self.array.dtype.name)
-        flags = (FILTERS.index(self.filter), int(self.normalized), kind, MODES.index(self.address), len(sizes))
-        return _DESCRIPTOR.pack(_MAGIC, data, width, height, self.channels, *flags)
+        flags = (FILTERS.index(self.filter), int(self.normalized), kind, MODES.index(self.address))
+        last = (dimensions + LAYERED * self.layered, slices)
+        return _DESCRIPTOR.pack(_MAGIC, data, width, height, self.channels, *flags, *last)
 
 
 def as_bytes(descriptor: bytes) -> npt.NDArray[np.uint8]:

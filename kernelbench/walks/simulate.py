@@ -15,6 +15,7 @@ from kernelbench.core.sources import content
 from kernelbench.simt import Simulation, kernel_named
 from kernelbench.simt import simulate as launch
 from kernelbench.simt.arguments import arguments
+from kernelbench.simt.machine import STACK_BYTES
 from kernelbench.simt.parse import parse
 
 SEED = 0
@@ -30,6 +31,7 @@ class Launch:
     block: tuple[int, ...]
     arguments: tuple[str, ...]
     shared_bytes: int = 0
+    stack_bytes: int | None = None
     strict: bool = False
     architecture: str = "sm_90"
     seed: int = SEED
@@ -44,7 +46,11 @@ def simulate(asked: Launch) -> Simulation:
     module = parse(ptx)
     kernel = kernel_named(module, asked.entry)
     arrays = arguments(asked.arguments, module.functions[kernel].parameters, asked.seed)
-    return launch(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes, strict=asked.strict)
+    return launch(
+        *(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes),
+        strict=asked.strict,
+        stack_bytes=STACK_BYTES if asked.stack_bytes is None else asked.stack_bytes,
+    )
 
 
 def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:

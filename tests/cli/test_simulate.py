@@ -51,6 +51,25 @@ def test_which_kernel(command: Command) -> None:
     assert "2 kernels; it has" in err
 
 
+@pytest.mark.nvcc
+def test_a_tensor_map(command: Command, tmp_path: Path) -> None:
+    source, save = SCAN.replace("scan.cu", "tensors.cu"), str(tmp_path)
+    size = ("--entry", "add_one", "--grid", "2,2", "--block", "64", "--shared", "2048", "--arch", "sm_90a")
+    maps = ("a=float32[30,64]:arange:box[16,32]:128B", "b=float32[30,64]:zeros:box[16,32]:128B")
+    numbers = ("--scalar", "columns=32", "--scalar", "rows=16")
+    out = printed(command("simulate", source, *size, "--array", maps[0], "--array", maps[1], *numbers, "--save", save))
+    assert out.startswith("add_one ended; 0 faults.\n")
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), np.arange(1, 30 * 64 + 1).reshape(30, 64))
+
+
+@pytest.mark.nvcc
+def test_a_stack(command: Command) -> None:
+    source = SCAN.replace("scan.cu", "recursion.cu")
+    size = ("--entry", "overflows", "--grid", "1", "--block", "32", "--array", "y=int32[32]:zeros")
+    out, _ = ended(1, command("simulate", source, *size, "--stack", "2048"))
+    assert "the call of endless is nested 129 deep" in out
+
+
 def launch(tmp_path: Path, *arguments: str) -> walk.Launch:
     file = tmp_path / "add.ptx"
     file.write_text(PTX)

@@ -14,7 +14,19 @@ import pytest
 
 from kernelbench.core.errors import DeviceError, InputError, MissingLibrary, NoDevice, Unsupported
 from kernelbench.core.launch_texts import launches_text
-from kernelbench.core.records import Case, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite, Tunable
+from kernelbench.core.records import (
+    Case,
+    HostCall,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Suite,
+    TensorMap,
+    Tiling,
+    Tunable,
+)
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_suite
 from kernelbench.planning.catalog import Catalog
@@ -25,6 +37,7 @@ from tests.fake_gpu import raising
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 H200 = KNOWN["h200"]
+ARGUMENTS = "launches[0].arguments must be a tuple of names, Scalars and TensorMaps"
 GOOD = Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y", Scalar("int64", 12)))
 HUGE = 10**5000  # which Python refuses to show
 
@@ -77,6 +90,10 @@ def with_plan(**fields: Any) -> LaunchPlan:
 def with_launch(**fields: Any) -> LaunchPlan:
     own = {"entry": "k", "grid": (1, 1, 1), "block": (32, 1, 1), "arguments": ("x", "y")}
     return LaunchPlan((Launch(**{**own, **fields}),))
+
+
+def with_map(array: Any, shape: Any, box: Any) -> LaunchPlan:
+    return with_launch(arguments=("x", "y", TensorMap(array, Tiling("float32", shape, box))))
 
 
 def with_scalar(dtype: Any, value: Any) -> LaunchPlan:
@@ -144,13 +161,18 @@ BAD: list[tuple[Any, str]] = [
     (with_launch(co_resident=0), f"{LAUNCHED}k: grid (1, 1, 1) has 1 blocks, expected a multiple of co_resident=0"),
     (with_launch(grid=(7, 6, 1), co_resident=5), f"{LAUNCHED}k: grid (7, 6, 1) has 42 blocks, expected a multiple of"),
     (with_launch(co_resident=HUGE), f"{READ}launches[0].co_resident must be an int, got int that cannot be shown"),
-    (with_launch(arguments=None), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got None"),
-    (with_launch(arguments="xy"), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got 'xy'"),
-    (with_launch(arguments=["x"]), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got list"),
+    (with_launch(arguments=None), f"{READ}{ARGUMENTS}, got None"),
+    (with_launch(arguments="xy"), f"{READ}{ARGUMENTS}, got 'xy'"),
+    (with_launch(arguments=["x"]), f"{READ}{ARGUMENTS}, got list"),
     (with_launch(arguments=("x", "z")), f"{LAUNCHED}k: argument 'z' is neither an array nor scratch; there are x, y"),
-    (with_launch(arguments=("x", 3)), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got tuple"),
-    (with_launch(arguments=(Word("x"),)), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got"),
+    (with_launch(arguments=("x", 3)), f"{READ}{ARGUMENTS}, got tuple"),
+    (with_launch(arguments=(Word("x"),)), f"{READ}{ARGUMENTS}, got"),
     (with_launch(arguments=("x", "\x1b")), f"{LAUNCHED}k: argument '\\x1b' is neither an array nor scratch"),
+    # Tensor maps
+    (with_map("z", (12, 12), (4, 4)), f"{LAUNCHED}k: argument 'z' is neither an array nor scratch; there are x, y"),
+    (with_map("x", (12, 12), (4, 3)), f"{LAUNCHED}k: TensorMap of x: a row of the box has 12 bytes"),
+    (with_map("x", (12, 12), [4, 4]), f"{LAUNCHED}k: TensorMap of x: expected shape, box, strides and steps as tuples"),
+    (with_map(3, (12, 12), (4, 4)), f"{LAUNCHED}k: TensorMap(3, Tiling"),
     # Scalars
     (with_scalar("float32", 1e40), f"{LAUNCHED}k: Scalar('float32', 1e+40): more than float32 holds"),
     (with_scalar("float32", -(10**400)), f"{LAUNCHED}k: Scalar('float32', -1"),

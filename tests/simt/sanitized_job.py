@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from kernelbench.core.errors import KernelbenchError
+from kernelbench.core.tensor_maps import Tiling
 from kernelbench.simt import native
+from kernelbench.simt.device_memory import ALIGNMENT, RED_ZONE
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.interface import LANES, NONE, Kind
 from kernelbench.simt.lower import lower
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
+from kernelbench.simt.tensor_maps import descriptor
 from tests.simt.programs import Builder
 
 CHECKS = (*native.SANITIZE, "-O0")  # g++ takes half as long, and what is run is little
@@ -59,9 +62,14 @@ def run(machine: Machine, program: Program, memory: int, strict: bool) -> int:
     return 1
 
 
+def maps_after(memory: int) -> int:
+    """The address of the tensor maps, which are allocated after `memory`."""
+    return memory + (4096 + RED_ZONE + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
 def address(build: Builder, chance: random.Random, memory: int) -> tuple[int, int]:
     """(slot, its bytes) of addresses near and far from what there is."""
-    base = chance.choice([memory, 0, SHARED, LOCAL, SHARED + (1 << 32), 2**64 - 8, memory + 4090])
+    base = chance.choice([memory, 0, SHARED, LOCAL, SHARED + (1 << 32), 2**64 - 8, memory + 4090, maps_after(memory)])
     step = chance.choice([0, 1, 2, 4, 8, 16, 129, 1 << 20])
     values = [(base + chance.choice([0, lane * step]) + chance.choice([0, 0, 1, -4])) % 2**64 for lane in range(LANES)]
     if chance.random() < 0.4:
@@ -77,7 +85,7 @@ def asynchronous(
     number = build.constant(chance.choice([0, 1, 32, 33, 512, 2**20, 2**32 - 16]))
     source = build.constant(chance.choice([0, 8, 16, 4000, SHARED, SHARED + 16]), np.uint64)
     low, wide = {"a": counter, "b": 4, "immediate": 0}, {"x": [8, 0, 0, counter, 4, 0]}
-    match chance.randrange(6):
+    match chance.randrange(8):
         case 0:
             build.emit("mbarrier_init", **low, c=number, **more)
         case 1:
@@ -90,9 +98,32 @@ def asynchronous(
                        f=chance.choice([1, 2, 4]), x=registers[:4], **more)  # fmt: skip
         case 4:
             build.emit("mbarrier_inval", **low, **more)
+        case 5:
+            name, start = chance.choice(["load", "store", "reduce", "prefetch"]), [registers[0], number, number]
+            build.emit(f"tensor_{name}", a=slot, b=chance.choice([1, 2, 3]), c=counter, e=4, immediate=0,
+                       f=chance.randrange(8), x=[*start, NONE, NONE, counter, 4, 0], **more)  # fmt: skip
+        case 6:
+            table = build.constant([4, *registers[:4], 0, *[0] * (LANES - 6)])
+            fields = 8 | 16 << 9 | chance.randrange(4) << 30  # of f16 to f32
+            build.emit("wgmma", a=table, b=source, c=slot if width == 8 else source, d=0, f=0, immediate=fields, **more)
         case _:
             name = chance.choice(["shared_global", "shared_shared", "global_shared"])
             build.emit(f"bulk_{name}", a=slot, b=width, c=source, e=number, **wide, **more)
+
+
+def tensor_maps(chance: random.Random, memory: int) -> bytes:
+    """64 of them, of which every other one has bytes that Python does not write."""
+    found = b""
+    for number in range(64):
+        shape = tuple(chance.choice([1, 3, 16, 40]) for _ in range(chance.randrange(3)))
+        box, steps = tuple(chance.choice([1, 2, 9]) for _ in shape), tuple(chance.choice([1, 3]) for _ in shape)
+        one = bytearray(
+            descriptor(Tiling("float32", (*shape, 16), (*box, 4), steps=(*steps, 1), swizzle="64B"), memory)
+        )
+        for _ in range(number % 2 * chance.randrange(1, 4)):
+            one[chance.randrange(16, 88)] = chance.choice([0, 1, 5, 16, 255])
+        found += bytes(one)
+    return found
 
 
 def made_up(chance: random.Random, memory: int) -> Program:
@@ -140,6 +171,9 @@ def main() -> None:
     native.SANITIZE = CHECKS
     machine = Machine(sanitize=True)
     memory = machine.memory.allocate("x", 4096, "input").address
+    maps = machine.memory.allocate("maps", 128 * 64, "input")
+    assert maps.address == maps_after(memory)
+    maps.view()[:] = np.frombuffer(tensor_maps(random.Random(1), memory), np.uint8)
     launches = recorded(machine, memory)
     assert launches > 10, launches
     for seed in range(RANDOM_PROGRAMS):

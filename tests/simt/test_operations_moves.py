@@ -142,7 +142,7 @@ def test_spaces(space: str) -> None:
         "cvta.shared.u32 %d, %a;",
         "isspacep.const %p, %wide;",
         "mov.u32 %d, %clock64;",
-        "mov.u32 %d, %clock_hi;",
+        "mov.u32 %d, %pm0;",
         "mov.u64 %wide, k;",
         "mov.b32 {%a, %b, %c, %d}, %d;",
         "mov.b32 %d;",
@@ -153,7 +153,7 @@ def test_spaces(space: str) -> None:
         "and.b32 %d, %p, %q;",
         "testp.finite.f16 %p, %a;",
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%d}, {%a}, {%b}, {%c};",
-        "wgmma.fence.sync.aligned;",
+        "tcgen05.wait::ld.sync.aligned;",
     ],
 )
 def test_refused(instruction: str) -> None:

@@ -83,6 +83,62 @@ def test_one_dimension(ptx: str, filter: str) -> None:
     np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
+@pytest.mark.parametrize("filter", ["point", "linear"])
+@pytest.mark.parametrize(("normalized", "address"), MODES)
+def test_three_dimensions(ptx: str, filter: str, normalized: bool, address: str) -> None:
+    random = np.random.default_rng(6)
+    image = random.integers(-64, 64, (6, HEIGHT, WIDTH)).astype(np.float32)
+    x, y, z = (random.integers(-4 * size, 8 * size, 64) / 4.0 for size in (WIDTH, HEIGHT, 6))
+    texture = Texture(image, filter=filter, address=address, normalized=normalized)
+    if normalized:
+        z = random.integers(-24, 48, 64) / 4.0 * 6 / 8  # eighths of the depth, exact as fractions
+    at = np.stack([x / WIDTH, y / HEIGHT, z / 6, z] if normalized else [x, y, z, z], 1).astype(np.float32)
+    found = run(ptx, "sample_3d", 64, t=texture, at=at, y=np.zeros(64, np.float32)).outputs["y"]
+    whole = np.floor(z - 0.5 * (filter == "linear")).astype(int)
+    weight = np.floor((z - 0.5 - whole) * 256 + 0.5) / 256
+    slices = []
+    for number in (whole, whole + 1):
+        place = index(number, 6, address)
+        each = [
+            sampled(image[max(k, 0)].astype(np.float64), x[i : i + 1], y[i : i + 1], texture)[0] * (k >= 0)
+            for i, k in enumerate(place)
+        ]
+        slices.append(np.array(each))
+    expected = slices[0] if filter == "point" else (1 - weight) * slices[0] + weight * slices[1]
+    np.testing.assert_array_equal(found, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("filter", ["point", "linear"])
+def test_layers(ptx: str, filter: str) -> None:
+    random = np.random.default_rng(7)
+    flat = random.integers(-64, 64, (3, HEIGHT, WIDTH)).astype(np.float32)
+    line = random.integers(-64, 64, (3, WIDTH)).astype(np.float32)
+    x, y = random.integers(-8, 40, 64) / 4.0, random.integers(-8, 24, 64) / 4.0
+    textures = {"flat": Texture(flat, filter=filter, layered=True), "line": Texture(line, filter=filter, layered=True)}
+    at = np.stack([x, y], 1).astype(np.float32)
+    found = run(ptx, "sample_layers", 64, **textures, at=at, y=np.zeros((2, 64), np.float32)).outputs["y"]
+    for i in range(64):
+        layer = min(max(i % 5 - 1, 0), 2) if i % 5 else 2  # of -1, which is a large number, the last
+        one = sampled(flat[layer].astype(np.float64), x[i : i + 1], y[i : i + 1], textures["flat"])
+        two = sampled(line[layer][None].astype(np.float64), x[i : i + 1], np.full(1, 0.5), textures["line"])
+        np.testing.assert_array_equal(found[:, i], np.concatenate([one, two]).astype(np.float32))
+
+
+def test_a_level_of_a_texture_that_has_one(ptx: str) -> None:
+    image = np.arange(32, dtype=np.float32).reshape(HEIGHT, WIDTH)
+    at = np.stack(np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT)), -1).reshape(-1, 2).astype(np.float32) + 0.5
+    found = run(ptx, "of_level", 32, t=Texture(image), at=at, y=np.zeros(32, np.float32)).outputs["y"]
+    np.testing.assert_array_equal(found, image.reshape(-1))
+
+
+def test_surfaces_of_three_dimensions(ptx: str) -> None:
+    image = np.random.default_rng(8).standard_normal((5, HEIGHT, WIDTH)).astype(np.float32)
+    zeros = [Texture(np.zeros_like(image), layered=layered) for layered in (False, True)]
+    found = run(ptx, "moved_3d", (WIDTH, HEIGHT, 5), f=Texture(image), to=zeros[0], layers=zeros[1]).outputs
+    np.testing.assert_array_equal(found["to"], image + 1)
+    np.testing.assert_array_equal(found["layers"], image + 2)
+
+
 def test_whole_places_outside_give_zero(ptx: str) -> None:
     row = np.arange(1, 17, dtype=np.float32)
     found = run(ptx, "fetch_1d", 32, t=Texture(row), y=np.zeros(32, np.float32), first=np.int32(-8)).outputs["y"]
@@ -137,7 +193,8 @@ def test_a_handle_that_is_none_is_a_fault(ptx: str) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"array": np.zeros((2, 2, 2), np.float32)}, "1D or 2D"),
+        ({"array": np.zeros((2, 2, 2, 2), np.float32)}, "1D to 3D"),
+        ({"array": np.zeros((2, 2, 2, 2), np.float32), "layered": True}, "layers: 1D or 2D"),
         ({"array": np.zeros((4, 3), np.float32), "channels": 3}, "1, 2 or 4"),
         ({"array": np.zeros(4)}, "expected one of float32"),
         ({"array": np.zeros(4, np.float32), "address": "wrap"}, "needs normalized"),

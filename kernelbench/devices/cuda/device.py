@@ -23,7 +23,6 @@ from kernelbench.core.records import (
     Implementation,
     Launch,
     LaunchPlan,
-    Scalar,
     Tolerance,
 )
 from kernelbench.devices.context import STREAMS, Chain, choose_context
@@ -32,6 +31,7 @@ from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors, library_call
 from kernelbench.devices.cuda.host import host_call
 from kernelbench.devices.cuda.properties import existing, properties_of
+from kernelbench.devices.cuda.tensor_maps import argument_of
 from kernelbench.devices.nvml import open_nvml
 
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps arrays aligned like those of cudaMalloc
@@ -215,10 +215,7 @@ class CudaDevice:
         kernel = raw.kernel  # RawKernel itself would take whichever stream is current
         if self.properties.compute_capability >= (9, 0):
             driver.funcSetAttribute(kernel.ptr, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
-        arguments = tuple(
-            dtypes.storage(argument.dtype)(argument.value) if isinstance(argument, Scalar) else buffers[argument]
-            for argument in launch.arguments
-        )
+        arguments = tuple(argument_of(one, buffers) for one in launch.arguments)
 
         if launch.together > 1:
             each = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, launch.threads, launch.shared_bytes)

@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 
 from kernelbench.core.errors import DeviceError
-from kernelbench.core.records import Binary, HostCall, Scalar
+from kernelbench.core.records import Binary, HostCall, Scalar, TensorMap
 from kernelbench.devices.cuda.failures import cuda_errors
 
 _TYPES = {"int32": ctypes.c_int32, "uint32": ctypes.c_uint32, "int64": ctypes.c_int64, "float32": ctypes.c_float}
@@ -40,7 +40,9 @@ def host_call(
     return submit
 
 
-def _argument(argument: str | Scalar, buffers: Mapping[str, Any]) -> Any:
+def _argument(argument: str | Scalar | TensorMap, buffers: Mapping[str, Any]) -> Any:
+    if isinstance(argument, TensorMap):
+        raise DeviceError("host code makes its tensor maps itself; give it the array")
     if not isinstance(argument, Scalar):
         return ctypes.c_void_p(buffers[argument].data.ptr)
     if argument.dtype not in _TYPES:

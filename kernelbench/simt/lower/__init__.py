@@ -15,6 +15,8 @@ from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import (
     arithmetic,
     asynchronous,
+    bulk,
+    calls,
     compare,
     control,
     convert,
@@ -24,6 +26,7 @@ from kernelbench.simt.lower import (
     texture,
     video,
     warp,
+    warpgroup,
 )
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
@@ -36,6 +39,8 @@ Lowering = Callable[[Context, ir.Instruction], None]
 FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     arithmetic.TABLE,
     asynchronous.TABLE,
+    bulk.TABLE,
+    calls.TABLE,
     compare.TABLE,
     control.TABLE,
     convert.TABLE,
@@ -45,12 +50,13 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     texture.TABLE,
     video.TABLE,
     warp.TABLE,
+    warpgroup.TABLE,
 )
 LONGEST_KEY = 5  # most parts of an opcode in a key of a TABLE
 
 
 def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
-    """`function`: a kernel without calls (inline.flatten). `has_operation("add_u32")`: whether the runtime has it."""
+    """`function`: of inline.flatten. `has_operation("add_u32")`: whether the runtime has it."""
     function = _closed(function)
     context = Context(function, module, control_flow(function))
     for one in function.instructions:
@@ -82,7 +88,9 @@ def _closed(function: ir.Function) -> ir.Function:
 
 def _program(context: Context) -> Program:
     function, layout = context.function, context.layout
-    zeroed = (context.register_slot(name) for name in context.flow.undefined)
+    zeroed = [context.register_slot(name) for name in context.flow.undefined]
+    zeroed += [(context.frame, 8 * LANES)] if function.routines else []
+    frames = tuple((layout.frame_bytes[one.name], calls.stack_bytes(context, one)) for one in function.routines)
     return Program(
         name=function.name,
         code=tuple(context.code),
@@ -107,6 +115,7 @@ def _program(context: Context) -> Program:
         cluster=function.cluster,
         reserved=layout.reserved,
         functions=_pointed_to(context),
+        frames=frames,
     )
 
 

@@ -1,11 +1,9 @@
-"""Asynchronous operations: cp.async, bulk copies, st.async, and mbarriers.
+"""Asynchronous operations: cp.async, st.async, and mbarriers; bulk copies: lower/bulk.py.
 
 Copies complete when they are issued, so an mbarrier counts bytes that have already arrived.
 
 `cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
 f slot with the number of bytes to read or NONE, x[1] predicate that selects zeros instead or NONE, x[2] its negation.
-`bulk_<to>_<from>`: a, b, immediate the target; c slot of the source, x[0] its bytes, x[1] and x[2] its displacement;
-e slot with the number of bytes; x[3] slot of the mbarrier, x[4] its bytes, x[5] its displacement as 32 bits.
 `st_async_<type>`: as st; c slot of the mbarrier, e its bytes, d its displacement as 32 bits.
 `mbarrier_<name>`: a, b, immediate the mbarrier; mbarriers.cpp lists the rest. BARRIER with f MBARRIER_WAIT: the same
 address, d predicate for the result, c slot of the parity or (e 1) of the state.
@@ -25,12 +23,6 @@ from kernelbench.simt.lower.memory import operands_without_policy as _operands
 COMPLETION = "mbarrier::complete_tx::bytes"
 SHARED = {"shared", "shared::cta", "shared::cluster"}
 ORDERS = {"release", "acquire", "relaxed", "cta", "cluster"}
-BULK: dict[tuple[str, ...], str] = {  # operation, by the words after cp.async.bulk
-    ("shared::cluster", "global", COMPLETION): "bulk_shared_global",
-    ("shared::cta", "global", COMPLETION): "bulk_shared_global",
-    ("shared::cluster", "shared::cta", COMPLETION): "bulk_shared_shared",
-    ("global", "shared::cta", "bulk_group"): "bulk_global_shared",
-}
 ARRIVE_FORMS = {"arrive": ArriveForm.ARRIVAL, "arrive_drop": ArriveForm.DROP, "noComplete": ArriveForm.NO_COMPLETE}
 STORED = {f"{kind}{bits}": f"u{bits}" for bits in (32, 64) for kind in "busf"}
 
@@ -65,28 +57,6 @@ def copy_async(context: Context, one: ir.Instruction) -> None:
     )
 
 
-def copy_bulk(context: Context, one: ir.Instruction) -> None:
-    """cp.async.bulk.to.from.completion [to], [from], bytes{, [mbarrier]}{, cache policy}."""
-    parts = tuple(part for part in one.opcode[3:] if part != "L2::cache_hint")
-    name = BULK.get(parts)
-    if name is None:
-        context.refuse("not supported: this form of cp.async.bulk")
-    counted = parts[-1] == COMPLETION
-    target, source, size, *mbarrier = _operands(context, 3 + counted)
-    slot, displacement, width = context.address(target)
-    from_slot, from_displacement, from_width = context.address(source)
-    wide = from_displacement & (2**64 - 1)
-    context.emit(
-        name,
-        a=slot,
-        b=width,
-        immediate=displacement,
-        c=from_slot,
-        e=context.source(size, "u32"),
-        x=(from_width, wide & 0xFFFFFFFF, wide >> 32, *(_short_address(context, mbarrier[0]) if mbarrier else ())),
-    )
-
-
 def store_async(context: Context, one: ir.Instruction) -> None:
     """st.async{.weak}.shared::cluster.mbarrier::complete_tx::bytes{.vec}.type [address], value, [mbarrier]."""
     *words, kind = one.opcode[2:]
@@ -99,7 +69,7 @@ def store_async(context: Context, one: ir.Instruction) -> None:
     if len(items) != count:
         context.refuse(f"{len(items)} registers for {count} elements")
     slot, displacement, width = context.address(target)
-    counter, counter_width, counter_displacement = _short_address(context, mbarrier)
+    counter, counter_width, counter_displacement = short_address(context, mbarrier)
     context.emit(
         f"st_async_{STORED[kind]}",
         a=slot,
@@ -217,7 +187,7 @@ def _state(context: Context, operand: ir.Operand) -> int:
     return NONE if isinstance(operand, ir.Discard) else context.register(operand, 8)
 
 
-def _short_address(context: Context, operand: ir.Operand) -> tuple[int, int, int]:
+def short_address(context: Context, operand: ir.Operand) -> tuple[int, int, int]:
     """(slot, bytes, displacement as 32 bits)."""
     slot, displacement, width = context.address(operand)
     if not -(2**31) <= displacement < 2**31:
@@ -232,10 +202,6 @@ TABLE = {
     "cp.async.wait_group": nothing,
     "cp.async.wait_all": nothing,
     "cp.async.mbarrier.arrive": copies_arrive,
-    "cp.async.bulk": copy_bulk,
-    "cp.async.bulk.prefetch.L2": nothing,
-    "cp.async.bulk.commit_group": nothing,
-    "cp.async.bulk.wait_group": nothing,
     "st.async": store_async,
     "mbarrier.init": initialise,
     "mbarrier.inval": invalidate,

@@ -36,6 +36,8 @@ LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that
     "%smid": lambda lane: 0,
     "%nsmid": lambda lane: 1,
     "%gridid": lambda lane: 1,
+    # Of the driver; 1 and 2 are the workspace of cooperative launches. Nobody states the others.
+    **{f"%envreg{number}": lambda lane: 0 for number in range(32) if number not in (1, 2)},
 }
 # Counter of arrived blocks of a cooperative launch; the driver passes its address in two halves.
 WORKSPACE = ir.Variable("%grid_workspace", "global", "b8", bytes=64, alignment=8)
@@ -69,6 +71,7 @@ class Context:
         self._orders = orders(function)
         self.read = frozenset(register.name for one in function.instructions for register in reads(one))
         self._registers = slots.offsets
+        self.spans = slots.spans
         self.image_offset = slots.bytes
         self.image = bytearray()
         self._constants: dict[tuple[object, int], int] = {}
@@ -154,6 +157,8 @@ class Context:
     def symbol(self, operand: ir.Symbol, width: int) -> int:
         """Slot that holds a variable's address in its state space; addresses of module variables are patched in."""
         place = self.layout.place(operand.name)
+        if self.is_framed(operand.name):
+            self.refuse("not supported: this use of the address of a variable in a function that may call itself")
         if place is None:
             function = function_address(self.module, operand.name)
             if function is None:
@@ -179,7 +184,24 @@ class Context:
             return self.register(operand.base), operand.offset, width
         if operand.base is None:
             return self.constant(0, 8), operand.offset, 8
+        place = self.layout.place(operand.base.name)
+        if place is not None and place.framed:
+            return self.frame, place.offset + operand.base.offset + operand.offset, 8
         return self.symbol(operand.base, 8), operand.offset, 8
+
+    @property
+    def frame(self) -> int:
+        """Slot with the offset of the running routine's frame in local memory; 0 in the kernel."""
+        return self._constant_slot(("frame",), 8, [0] * LANES)
+
+    def is_framed(self, name: str) -> bool:
+        """Whether the variable lies in a routine's frame."""
+        place = self.layout.place(name)
+        return place is not None and place.framed
+
+    def numbers(self, values: Sequence[int]) -> int:
+        """Slot with numbers of 32 bits, padded to whole registers, so that what follows is aligned."""
+        return self._constant_slot(("numbers", *values), 4, [*values, *[0] * (-len(values) % LANES)])
 
     # ---- Code ------------------------------------------------------------------------------------
 

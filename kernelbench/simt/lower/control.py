@@ -51,23 +51,6 @@ def trap(context: Context, one: ir.Instruction) -> None:
     context.emit("", kind=Kind.TRAP, f=int("assertfail" in one.text))  # inlining turns its call into a trap
 
 
-def printf(context: Context, one: ir.Instruction) -> None:
-    """printf [result], [format], [arguments]: variables of a call that was inlined; see printf.cpp."""
-    d, a, b = (
-        NONE if isinstance(operand, ir.Discard) else _local(context, operand) for operand in operands(context, 3)
-    )
-    context.emit("printf", d=d, a=a, b=b)
-
-
-def _local(context: Context, operand: ir.Operand) -> int:
-    """Offset of a variable in local memory."""
-    symbol = operand.base if isinstance(operand, ir.Address) else None
-    place = context.layout.place(symbol.name) if isinstance(symbol, ir.Symbol) else None
-    if place is None or place.space != "local":
-        context.refuse("a .param variable was expected")
-    return place.offset
-
-
 def barrier(context: Context, one: ir.Instruction) -> None:
     """bar and barrier: sync, arrive, red."""
     parts = [part for part in one.opcode[1:] if part not in ("cta", "aligned")]
@@ -135,6 +118,5 @@ TABLE = {
     "barrier": barrier,
     "barrier.cluster": cluster_barrier,
     "nanosleep": sleep,
-    "printf": printf,
     **dict.fromkeys(("brkpt", "pmevent", "griddepcontrol", "setmaxnreg"), nothing),
 }

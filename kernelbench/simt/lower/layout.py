@@ -15,11 +15,12 @@ DYNAMIC_ALIGNMENT = 16  # bytes; least alignment of dynamic shared memory, which
 @dataclass(frozen=True)
 class Place:
     """`offset` in shared memory, local memory or the parameter block (param). Machine allocates global and const
-    variables."""
+    variables. `framed`: the offset counts from the frame of the running routine."""
 
     space: str
     offset: int
     bytes: int
+    framed: bool = False
 
 
 class Layout:
@@ -30,7 +31,7 @@ class Layout:
         self.parameters = {one.name: Place("param", one.offset, one.bytes) for one in function.parameters}
         self.parameter_bytes = max((one.offset + one.bytes for one in function.parameters), default=0)
         named = _symbols(function)
-        own = [variable for variable in function.variables if variable.name in named]
+        own = [variable for variable in function.variables if variable.name in named and not variable.frame]
         everywhere = [variable for variable in module.variables.values() if variable.name in named]
         shared = [one for one in (*own, *everywhere) if one.space == "shared"]
         self._places = dict(self.parameters)
@@ -45,6 +46,10 @@ class Layout:
         self._places |= {one.name: Place("shared", self.dynamic_offset, 0) for one in dynamic}
         self.local_bytes = align(self._stack("local", (one for one in own if one.space in ("local", "param"))), 16)
         self._places |= {one.name: Place(one.space, 0, one.bytes) for one in everywhere if one.space != "shared"}
+        self.frame_bytes: dict[str, int] = {}  # by routine
+        for routine in function.routines:
+            framed = [one for one in function.variables if one.frame == routine.name]
+            self.frame_bytes[routine.name] = align(self._stack("local", framed), 16)
 
     def place(self, name: str) -> Place | None:
         return self._places.get(name)
@@ -53,7 +58,7 @@ class Layout:
         offset = 0
         for one in variables:
             offset = align(offset, one.alignment)
-            self._places[one.name] = Place(space, offset, one.bytes)
+            self._places[one.name] = Place(space, offset, one.bytes, bool(one.frame))
             offset += one.bytes
         return offset
 

@@ -14,6 +14,7 @@ Lowering = Callable[[Context, ir.Instruction], None]
 
 # Clocks: the number of instructions executed so far instead of cycles or nanoseconds.
 CLOCKS = {"%clock": 4, "%clock64": 8, "%globaltimer": 8, "%globaltimer_lo": 4}
+UPPER_CLOCKS = ("%clock_hi", "%globaltimer_hi")
 FLAT = frozenset({"global", "const", "param", "param::entry"})  # spaces whose addresses are generic ones
 SHARED = frozenset({"shared", "shared::cta", "shared::cluster"})
 RANK = ir.Special("%cluster_ctarank")
@@ -37,6 +38,11 @@ def move(context: Context, one: ir.Instruction) -> None:
         context.emit(_pieces_name("split", width, pieces), a=context.source_of(source, width), x=slots)
     elif isinstance(source, ir.Special) and CLOCKS.get(source.name) == width:
         context.emit(f"clock_{8 * width}", d=context.destination(target, width))
+    elif isinstance(source, ir.Special) and source.name in UPPER_CLOCKS and width == 4:
+        context.emit("clock_upper", d=context.destination(target, width))
+    elif isinstance(source, ir.Symbol) and width == 8 and context.is_framed(source.name):
+        frame, offset, _ = context.address(source)
+        context.emit("add_u64", d=context.destination(target, 8), a=frame, b=context.constant(offset, 8))
     else:
         calculate(context, f"mov_b{8 * width}", (form.type, form.type))
 

@@ -85,3 +85,10 @@ class Program:
     cluster: tuple[int, ...]
     reserved: tuple[int, int] = (0, 0)  # offset and bytes of the system's part of shared memory
     functions: Mapping[str, int] = field(default_factory=dict)  # addresses of those that variables point to
+    frames: tuple[tuple[int, int], ...] = ()  # of its routines: bytes of a frame here, and of a GPU's stack
+
+    def local_bytes_with(self, stack_bytes: int) -> int:
+        """Local memory of a thread whose calls may take `stack_bytes` of a GPU's stack."""
+        largest = max((here for here, _ in self.frames), default=0)
+        deepest = max((-(-here * stack_bytes // there) for here, there in self.frames), default=0)
+        return -(-(self.local_bytes + deepest + largest) // 16) * 16

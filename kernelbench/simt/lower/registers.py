@@ -22,8 +22,11 @@ MOST_BITS = 1 << 28  # blocks x registers; above it every register has its own s
 
 @dataclass(frozen=True)
 class Slots:
-    offsets: Mapping[str, int]  # by register, except predicates
+    """`offsets`: by register, except predicates; `spans`: first and last instruction where it is used or live."""
+
+    offsets: Mapping[str, int]
     bytes: int
+    spans: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ def allocate(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
     for name in flow.undefined & numbers.keys():
         spans[numbers[name]] = (0, len(code))
     offsets, total = _packed(spans, [slot_bytes(type_name) for type_name in types])
-    return Slots({name: offsets[number] for name, number in numbers.items()}, total)
+    by_name = {name: spans[number] for name, number in numbers.items()}
+    return Slots({name: offsets[number] for name, number in numbers.items()}, total, by_name)
 
 
 def _packed(spans: Sequence[tuple[int, int]], widths: Sequence[int]) -> tuple[list[int], int]:

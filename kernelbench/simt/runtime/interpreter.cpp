@@ -106,12 +106,6 @@ void table_branch(WarpState& state, const Instruction& instruction, u32 lanes, C
     warp.active = 0;  // the loop takes the path pushed last
 }
 
-void exit_lanes(WarpState& state, u32 lanes) {
-    state.warp.live &= ~lanes;
-    state.warp.active &= ~lanes;
-    ++state.position;
-}
-
 void trap(WarpState& state, const Instruction& instruction, u32 lanes) {
     const auto kind = instruction.f ? FaultKind::assertion : FaultKind::trapped;
     each_lane(lanes, [&](int lane) { fault(state.warp, instruction, kind, lane); });
@@ -132,7 +126,24 @@ bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
     return again;
 }
 
+// Kinds that are rare, out of the way of the loop.
+[[gnu::noinline, gnu::cold]] void others(WarpState& state, const Instruction& instruction, u32 lanes) {
+    if (instruction.kind == CALL) {
+        call(state, instruction, lanes);
+    } else if (instruction.kind == RETURN) {
+        give_back(state);
+    } else {
+        ++state.position;
+    }
+}
+
 }  // namespace
+
+void exit_lanes(WarpState& state, u32 lanes) {
+    state.warp.live &= ~lanes;
+    state.warp.active &= ~lanes;
+    ++state.position;
+}
 
 void run_warp(WarpState& state) {
     Warp& warp = state.warp;
@@ -229,7 +240,7 @@ void run_warp(WarpState& state) {
                 ++state.position;
                 return;
             default:
-                ++state.position;
+                others(state, instruction, lanes);
         }
     }
 }

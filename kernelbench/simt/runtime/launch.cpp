@@ -24,7 +24,8 @@ bool is_valid(const Launch& launch) {
         if ((instruction.kind == COMPUTE || instruction.kind == CONVERGE) && !instruction.run) {
             return false;
         }
-        if (instruction.kind == BRANCH && instruction.target >= launch.code_count) {
+        const bool jumps = instruction.kind == BRANCH || instruction.kind == CALL;
+        if (jumps && instruction.target >= launch.code_count) {
             return false;
         }
         if (instruction.kind == TABLE_BRANCH &&

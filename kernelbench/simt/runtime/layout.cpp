@@ -39,10 +39,10 @@ std::string layout() {
     STRUCTURE(FaultRecord, kind, source, warp, lane, block, address, count)
     STRUCTURE(Range, offset, bytes)
     STRUCTURE(SpecialSlot, special, offset)
-    STRUCTURE(Launch, code, image, zeroed, specials, parameters, table, blocks, allocations, counters, faults, stop, printed, printed_capacity,
+    STRUCTURE(Launch, code, image, zeroed, specials, parameters, table, blocks, allocations, counters, faults, stop, printed, heap_units, heap, heap_bytes, printed_capacity,
               printed_bytes, block_count, budget, executed, blocks_run, unsound_blocks, code_count, register_bytes, predicate_count,
               zeroed_count, special_count, parameter_bytes, table_count, allocation_count, source_count,
-              fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, granule_shift, reserved_offset, reserved_bytes,
+              fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, stack_bytes, granule_shift, reserved_offset, reserved_bytes,
               grid, block, cluster, group_blocks,               ordered, sampled, strict, threads, fault_count, status)
     FOR_EACH(CONSTANT, LANES, NONE, WINDOW_SHIFT, WINDOW_RANK_SHIFT, SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW,
              SECTOR_SHIFT, CHUNK, WAYS_ABOVE, BULK_UNIT, COUNT_BITS, TRANSACTION_BITS, COMPARISON_SHIFT)

@@ -76,12 +76,15 @@ struct Launch {
     FaultRecord* faults;
     const u32* stop;      // not 0: end now
     u8* printed;          // by printf
+    u8* heap_units;       // of malloc: a byte per 16 bytes of the heap
+    u64 heap, heap_bytes;  // address and size
     u64 printed_capacity, printed_bytes;  // the second is a result
     u64 block_count, budget;  // warp instructions that a block may execute
     u64 executed, blocks_run, unsound_blocks;  // results
     u32 code_count, register_bytes, predicate_count, zeroed_count, special_count, parameter_bytes, table_count;
     u32 allocation_count, source_count, fault_capacity;
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
+    u32 stack_bytes;    // of a GPU's stack that the calls of a thread may take
     u32 granule_shift;  // log2 of the bytes of the smallest access to shared memory
     u32 reserved_offset, reserved_bytes;  // the system's part of shared memory, which counts as initialised
     u32 grid[3], block[3], cluster[3];
@@ -100,6 +103,17 @@ struct Path {  // lanes that continue at `position` and run until `reconverge`
     u32 position, reconverge, lanes;
 };
 
+// A call that runs.
+struct Frame {
+    const Instruction* call;
+    u32 lanes;
+    u32 carry;
+    size_t depth;      // of the stack of paths before the call
+    u32 used;          // bytes of a GPU's stack
+    std::vector<u8> registers;    // those of the caller that are needed after the call
+    std::vector<u32> predicates;
+};
+
 enum class WarpStatus : u32 { ready, waiting, done };
 
 // Lanes of a warp that proceed independently of its others. A warp is one split until lanes of it spin.
@@ -113,6 +127,7 @@ struct Split {
     u32 loops, next_check;  // backward branches since the last change, and until the next check
     u64 seen_changes, seen_state;  // at the last check
     std::vector<Path> stack;
+    std::vector<Frame> frames;
 };
 constexpr u64 NEVER = ~u64(0);
 
@@ -194,6 +209,7 @@ struct alignas(128) Worker {
 
 // interpreter.cpp: runs the warp until it waits, exits, or has used `left`.
 void run_warp(WarpState& state);
+void exit_lanes(WarpState& state, u32 lanes);
 
 // splits.cpp: independent progress of the lanes of a warp.
 void start_splits(WarpState& state);
@@ -203,6 +219,10 @@ bool must_wait(const WarpState& state, const Instruction& instruction, u32 lanes
 void block_split(WarpState& state, u32 lanes);
 bool spins(WarpState& state);       // whether its state is as before, so that it cannot proceed alone
 bool part(WarpState& state);        // the running path becomes a split, which is stuck; false: none can run
+
+// calls.cpp: calls a routine with `lanes`; ends the call of the active lanes.
+void call(WarpState& state, const Instruction& instruction, u32 lanes);
+void give_back(WarpState& state);
 
 // barriers.cpp
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes);

@@ -46,7 +46,8 @@ constexpr u32 COMPARISON_SHIFT = 16;  // position of the comparison above the mo
 
 // YIELD: a poll or a sleep, which ends the warp's turn after its operation, if it has one. CONVERGE: an operation with
 // a mask of lanes, in `e`, that execute it together.
-SIMT_ENUM(enum, Kind, u32, COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE)
+SIMT_ENUM(enum, Kind, u32, COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE,
+    CALL, RETURN)
 
 SIMT_ENUM(enum, BarrierForm, u32,
     SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT, MBARRIER_WAIT)
@@ -124,7 +125,11 @@ SIMT_ENUM(enum class, FaultKind, u32,
     mbarrier_elsewhere,  // in the shared memory of the wrong block
     mbarrier_deadlock,   // a deadlock in which a warp waits for an mbarrier
     bulk_size,         // not a multiple of 16 bytes
+    matrix_descriptor,  // of wgmma, not regular
+    no_tensor_map,     // or of another number of axes
     input_write,       // to a read-only array
+    stack_overflow,    // calls nested too deep
+    bad_free,          // of what malloc did not return
     same_value_race,   // notes: formally races, but programs rely on them
     checked_race,      // a plain read whose value a compare-and-swap checks
     volatile_race,

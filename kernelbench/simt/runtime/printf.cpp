@@ -1,6 +1,7 @@
 // vprintf: the text of each lane goes to the launch's buffer, whole lanes at a time; what does not fit is left out.
 // Arguments lie in memory as C++ passes them to "...": each at a multiple of its size of 4 or 8 bytes.
-// Operands: a, b offsets in local memory of the addresses of format and arguments, d that of the result or NONE.
+// Operands: a, b offsets in local memory of the addresses of format and arguments, d that of the result or NONE; c slot of
+// the frame's offset, which is added to them.
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -174,13 +175,14 @@ extern "C" void op_printf(Warp& warp, const Instruction& instruction, u32 lanes)
     std::string text;
     each_lane(lanes, [&](int lane) {
         const u32 number = u32(lane);
-        Arguments arguments(bytes_at(warp, number, value_at(warp, number, instruction.b)));
-        text += formatted(warp, number, text_at(warp, number, value_at(warp, number, instruction.a)), arguments);
+        const u32 frame = u32(lanes_of<u64>(warp.registers, instruction.c)[lane]);
+        Arguments arguments(bytes_at(warp, number, value_at(warp, number, frame + instruction.b)));
+        text += formatted(warp, number, text_at(warp, number, value_at(warp, number, frame + instruction.a)), arguments);
         if (instruction.d != NONE) {
-            std::memcpy(local_of(warp, number) + instruction.d, &arguments.taken, sizeof(arguments.taken));
+            std::memcpy(local_of(warp, number) + frame + instruction.d, &arguments.taken, sizeof(arguments.taken));
             if (warp.state->local_states) {
                 const u64 size = warp.state->worker->launch->local_bytes;
-                std::memset(warp.state->local_states + number * size + instruction.d, 1, sizeof(arguments.taken));
+                std::memset(warp.state->local_states + number * size + frame + instruction.d, 1, sizeof(arguments.taken));
             }
         }
     });

@@ -72,7 +72,7 @@ u32 needed(const WarpState& state, const Instruction& instruction, u32 lanes) {
 }
 
 bool alike(const Split& a, const Split& b) {
-    return a.position == b.position && a.reconverge == b.reconverge &&
+    return a.position == b.position && a.reconverge == b.reconverge && a.frames.empty() && b.frames.empty() &&
            std::equal(a.stack.begin(), a.stack.end(), b.stack.begin(), b.stack.end(), [](const Path& x, const Path& y) {
                return x.position == y.position && x.reconverge == y.reconverge;
            });
@@ -145,7 +145,7 @@ bool converge(WarpState& state) {
 }  // namespace
 
 void start_splits(WarpState& state) {
-    static_cast<Split&>(state) = {0, NONE, state.warp.live, 0, 0, NEVER, 0, FIRST_CHECK, NEVER, 0, {}};
+    static_cast<Split&>(state) = {0, NONE, state.warp.live, 0, 0, NEVER, 0, FIRST_CHECK, NEVER, 0, {}, {}};
     state.others.clear();
 }
 
@@ -213,10 +213,12 @@ bool part(WarpState& state) {
         return false;
     }
     const std::vector<Path> stack = state.stack;
+    const std::vector<Frame> frames = state.frames;
     state.lanes = spinning;
     save(state);
     if (rest) {  // it goes on with the stack
         state.stack = stack;
+        state.frames = frames;
         state.lanes = rest;
         state.stuck_at = NEVER;
     }

@@ -1,7 +1,9 @@
-// Textures and surfaces of one and two dimensions. Their handle is the address of a Descriptor, which Python writes.
+// Textures and surfaces of one to three dimensions, or in layers. Their handle is the address of a Descriptor, which
+// Python writes.
 //
 // tex: a handle, b and c coordinates, x results; f 1 if coordinates are integers; immediate: type of the results.
 // suld and sust: a handle, b byte in a row, c row, x registers, f bytes of an element, immediate: a Boundary.
+// All: x[4] the third coordinate or the layer, or NONE; x[5] dimensions, and LAYERED.
 // Fetches count as instructions alone.
 #include <cmath>
 #include <cstring>
@@ -14,6 +16,7 @@ using namespace simt;
 namespace {
 
 constexpr u64 MAGIC = 0x6572757478657431ull;
+constexpr u32 LAYERED = 16;
 constexpr f32 WEIGHTS = 256;  // a weight of linear filtering has 8 bits behind the point
 
 enum class Texel : u32 { f32, f16, u8, s8, u16, s16, u32, s32 };
@@ -27,14 +30,20 @@ struct Descriptor {
     u32 width, height, channels, linear, normalized;
     Texel texel;
     AddressMode mode;
-    u32 dimensions;
-    u64 unused[2];
+    u32 dimensions;  // 1 to 3, and LAYERED
+    u32 slices;      // depth, or layers
+    u32 unused[3];
 
     u32 texel_bytes() const {
         return texel == Texel::u8 || texel == Texel::s8 ? 1
                : texel == Texel::f16 || texel == Texel::u16 || texel == Texel::s16 ? 2 : 4;
     }
     u64 row_bytes() const { return u64(width) * channels * texel_bytes(); }
+    u64 bytes() const {
+        const u128 all = u128(row_bytes()) * height * slices;
+        return all >> 63 ? ~u64(0) : u64(all);
+    }
+    bool has_depth() const { return dimensions == 3; }
 };
 
 static_assert(sizeof(Descriptor) == 64);
@@ -54,7 +63,7 @@ template <class Body>
 void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body body) {
     const Launch& launch = *warp.state->worker->launch;
     const u64* handles = lanes_of<u64>(warp.registers, instruction.a);
-    const u32 dimensions = instruction.c == NONE ? 1 : 2;
+    const u32 dimensions = instruction.x[5];
     u64 known = 0;
     Descriptor descriptor{};
     each_lane(lanes, [&](int lane) {
@@ -64,7 +73,7 @@ void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body bod
             if (is_within(launch, handle, sizeof(Descriptor), true)) {
                 std::memcpy(&descriptor, reinterpret_cast<const void*>(handle), sizeof(Descriptor));
                 const bool good = descriptor.magic == MAGIC && descriptor.dimensions == dimensions &&
-                                  is_within(launch, descriptor.data, descriptor.row_bytes() * descriptor.height, false);
+                                  is_within(launch, descriptor.data, descriptor.bytes(), false);
                 known = good ? handle : 0;
             }
         }
@@ -124,12 +133,15 @@ u32 channel_bits(const Descriptor& texture, const u8* from, Result4 result) {
     }
 }
 
-u32 fetch(const Descriptor& texture, s64 x, s64 y, u32 channel, Result4 result) {
+// `z`: a coordinate, or a layer, of which the nearest is taken.
+u32 fetch(const Descriptor& texture, s64 x, s64 y, s64 z, u32 channel, Result4 result) {
     const s64 column = texel_index(texture, x, texture.width), row = texel_index(texture, y, texture.height);
-    if (column < 0 || row < 0 || channel >= texture.channels) {
+    const s64 slice = texture.has_depth() ? texel_index(texture, z, texture.slices)
+                                          : within<s64>(z, 0, s64(texture.slices) - 1);
+    if (column < 0 || row < 0 || slice < 0 || channel >= texture.channels) {
         return 0;
     }
-    const u64 offset = u64(row) * texture.row_bytes() +
+    const u64 offset = (u64(slice) * texture.height + u64(row)) * texture.row_bytes() +
                        (u64(column) * texture.channels + channel) * texture.texel_bytes();
     return channel_bits(texture, reinterpret_cast<const u8*>(texture.data) + offset, result);
 }
@@ -139,18 +151,34 @@ s64 floor_of(f32 value) {
     return value != value ? 0 : s64(std::floor(within(value, -0x1p40f, 0x1p40f)));
 }
 
-u32 filtered(const Descriptor& texture, f32 x, f32 y, u32 channel) {
-    const auto weight = [](f32 place, s64 whole) { return std::floor((place - f32(whole)) * WEIGHTS + 0.5f) / WEIGHTS; };
-    const f32 left = x - 0.5f, above = texture.dimensions == 2 ? y - 0.5f : 0;
+f32 weight(f32 place, s64 whole) {
+    return std::floor((place - f32(whole)) * WEIGHTS + 0.5f) / WEIGHTS;
+}
+
+// Between the texels of one slice.
+f32 filtered(const Descriptor& texture, f32 x, f32 y, s64 z, u32 channel) {
+    const bool has_rows = (texture.dimensions & ~LAYERED) >= 2;
+    const f32 left = x - 0.5f, above = has_rows ? y - 0.5f : 0;
     const s64 column = floor_of(left), row = floor_of(above);
-    const f32 to_right = weight(left, column), down = texture.dimensions == 2 ? weight(above, row) : 0;
-    const auto at = [&](s64 i, s64 j) { return bits_as<f32>(fetch(texture, i, j, channel, Result4::f32)); };
+    const f32 to_right = weight(left, column), down = has_rows ? weight(above, row) : 0;
+    const auto at = [&](s64 i, s64 j) { return bits_as<f32>(fetch(texture, i, j, z, channel, Result4::f32)); };
     const f32 upper = (1 - to_right) * at(column, row) + to_right * at(column + 1, row);
-    if (texture.dimensions == 1) {
-        return bits_as<u32>(upper);
+    if (!has_rows) {
+        return upper;
     }
     const f32 lower = (1 - to_right) * at(column, row + 1) + to_right * at(column + 1, row + 1);
-    return bits_as<u32>((1 - down) * upper + down * lower);
+    return (1 - down) * upper + down * lower;
+}
+
+u32 filtered_bits(const Descriptor& texture, f32 x, f32 y, f32 z, s64 layer, u32 channel) {
+    if (!texture.has_depth()) {
+        return bits_as<u32>(filtered(texture, x, y, layer, channel));
+    }
+    const f32 before = z - 0.5f;
+    const s64 slice = floor_of(before);
+    const f32 back = weight(before, slice);
+    const f32 near = filtered(texture, x, y, slice, channel), far = filtered(texture, x, y, slice + 1, channel);
+    return bits_as<u32>((1 - back) * near + back * far);
 }
 
 // ---- Surfaces ---------------------------------------------------------------------------------------
@@ -160,20 +188,23 @@ u8* surface_at(Warp& warp, const Instruction& instruction, u32 lane, const Descr
     const auto boundary = Boundary(instruction.immediate);
     s64 x = lanes_of<s32>(warp.registers, instruction.b)[lane];
     s64 y = instruction.c == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.c)[lane];
+    s64 z = instruction.x[4] == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.x[4])[lane];
     const s64 bytes = instruction.f, last = s64(surface.row_bytes()) - bytes, last_row = s64(surface.height) - 1;
+    const s64 last_slice = s64(surface.slices) - 1;
     const bool crooked = x % bytes != 0 || last < 0;
     if (boundary == Boundary::clamp && !crooked) {
         x = within<s64>(x, 0, last);
         y = within<s64>(y, 0, last_row);
+        z = within<s64>(z, 0, last_slice);
     }
-    if (crooked || x < 0 || x > last || y < 0 || y > last_row) {
+    const bool is_column = crooked || x < 0 || x > last, is_row = y < 0 || y > last_row;
+    if (is_column || is_row || z < 0 || z > last_slice) {
         if (crooked || boundary != Boundary::zero) {
-            const bool is_row = !crooked && x >= 0 && x <= last;
-            fault(warp, instruction, FaultKind::invalid_operand, lane, u64(is_row ? y : x));
+            fault(warp, instruction, FaultKind::invalid_operand, lane, u64(is_column ? x : is_row ? y : z));
         }
         return nullptr;
     }
-    return reinterpret_cast<u8*>(surface.data) + u64(y) * surface.row_bytes() + u64(x);
+    return reinterpret_cast<u8*>(surface.data) + (u64(z) * surface.height + u64(y)) * surface.row_bytes() + u64(x);
 }
 
 u32 elements_of(const Instruction& instruction) {
@@ -202,17 +233,21 @@ OPERATION(tex) {
         each_handle(warp, instruction, lanes, [&](u32 lane, Descriptor texture) {
             const u32 first = lanes_of<u32>(warp.registers, instruction.b)[lane];
             const u32 second = instruction.c == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.c)[lane];
+            const u32 third = instruction.x[4] == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.x[4])[lane];
             if (is_whole) {  // of linear memory: 0 outside
                 texture.mode = AddressMode::border;
-                values[lane] = fetch(texture, s32(first), s32(second), channel, result);
+                values[lane] = fetch(texture, s32(first), s32(second), s32(third), channel, result);
                 return;
             }
             const f32 scale_x = texture.normalized ? f32(texture.width) : 1;
             const f32 scale_y = texture.normalized ? f32(texture.height) : 1;
             const f32 x = bits_as<f32>(first) * scale_x, y = bits_as<f32>(second) * scale_y;
+            const f32 z = bits_as<f32>(third) * (texture.normalized ? f32(texture.slices) : 1);
+            const s64 layer = s64(third);
             values[lane] = texture.linear && result == Result4::f32
-                               ? filtered(texture, x, y, channel)
-                               : fetch(texture, floor_of(x), floor_of(y), channel, result);
+                               ? filtered_bits(texture, x, y, z, layer, channel)
+                               : fetch(texture, floor_of(x), floor_of(y), texture.has_depth() ? floor_of(z) : layer,
+                                       channel, result);
         });
         u32* to = lanes_of<u32>(warp.registers, instruction.x[channel]);
         blend(to, values, to, lanes);

@@ -227,6 +227,7 @@ OPERATION(elect) {
 
 // %clock, %clock64 and %globaltimer: the number of warp instructions executed so far.
 OPERATION(clock_32) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp))); }
+OPERATION(clock_upper) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp) >> 32)); }
 OPERATION(clock_64) {
     u64* d = lanes_of<u64>(warp.registers, instruction.d);
     const u64 now = ticks(warp);

@@ -1,0 +1,78 @@
+// Elements of matrix products: decoded from registers and shared memory, and sums in registers.
+#pragma once
+
+#include "matrix.hpp"
+
+namespace simt {
+
+enum class Operand : u32 { f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1 };
+
+inline u32 bits_of(Operand type) {
+    switch (type) {
+        case Operand::f16: case Operand::bf16:
+            return 16;
+        case Operand::tf32:
+            return 32;
+        case Operand::f64:
+            return 64;
+        case Operand::s4: case Operand::u4:
+            return 4;
+        case Operand::b1:
+            return 1;
+        default:
+            return 8;
+    }
+}
+
+inline f64 small_float(u32 code, u32 fraction_bits, s32 bias) {
+    const f64 sign = code & 0x80 ? -1.0 : 1.0;
+    const u32 size = code & 0x7f;
+    const s32 exponent = s32(size >> fraction_bits);
+    const f64 fraction = f64(size & ((1u << fraction_bits) - 1)) / f64(1u << fraction_bits);
+    if (fraction_bits == 2 ? exponent == 31 : size == 0x7f) {
+        return fraction_bits == 2 && fraction == 0 ? sign * __builtin_inf() : __builtin_nan("");
+    }
+    return sign * (exponent ? __builtin_ldexp(1 + fraction, exponent - bias) : __builtin_ldexp(fraction, 1 - bias));
+}
+
+inline f64 float_of(Operand type, u32 bits) {
+    switch (type) {
+        case Operand::f16:
+            return static_cast<f64>(bits_as<f16>(static_cast<u16>(bits)));
+        case Operand::bf16:
+            return bits_as<f32>(bits << 16);
+        case Operand::tf32:  // the 13 lowest bits are ignored
+            return bits_as<f32>(bits & 0xffffe000u);
+        case Operand::e4m3:
+            return small_float(bits, 3, 7);
+        default:
+            return small_float(bits, 2, 15);
+    }
+}
+
+inline s32 integer_of(Operand type, u32 bits) {
+    switch (type) {
+        case Operand::s8:
+            return static_cast<s8>(bits);
+        case Operand::s4:
+            return static_cast<s32>(bits << 28) >> 28;
+        default:
+            return static_cast<s32>(bits);
+    }
+}
+
+inline f64 float_at(const Warp& warp, bool half, u32 offset, u32 lane, u32 element) {
+    return half ? static_cast<f64>(lanes_of<f16>(warp.registers, offset)[2 * lane + element])
+                : static_cast<f64>(lanes_of<f32>(warp.registers, offset)[lane]);
+}
+
+inline void put_float(Warp& warp, bool half, u32 offset, u32 lane, u32 element, f64 value) {
+    if (half) {
+        const u16 bits = value != value ? 0x7fff : bits_as<u16>(static_cast<f16>(value));
+        lanes_of<u16>(warp.registers, offset)[2 * lane + element] = bits;
+    } else {
+        lanes_of<u32>(warp.registers, offset)[lane] = value != value ? NAN_32 : bits_as<u32>(static_cast<f32>(value));
+    }
+}
+
+}  // namespace simt
