@@ -25,7 +25,9 @@ from kernelbench.build.ptx import functions
 Access = tuple[str, int]
 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
+_LINE_TOOLS = (("nvdisasm", ("-c", "-gp")),)  # with the line of the PTX above the instructions made of it
 _TIMEOUT_S = 60.0
+JOINED = "ptxas re-vectorised memory operations"  # begins the clause of a note
 NO_DISASSEMBLER = "not available: there is no nvdisasm or cuobjdump that reads this binary"
 
 _SPACES = ("global", "shared", "local")
@@ -60,9 +62,9 @@ class SassCheck:
     copies: str = ""  # code that ptxas repeated: more requests than in the PTX where lanes leave a loop apart
 
 
-def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
-    """The SASS of a cubin; None where no disassembler is found, or none that can read it."""
-    for tool, options in _disassemblers(compiler):
+def disassemble(cubin: Path, compiler: Compiler | None = None, *, lines: bool = False) -> str | None:
+    """The SASS of a cubin, `lines`: with lines of the PTX; None where no disassembler is found, or none that can."""
+    for tool, options in _disassemblers(compiler, _LINE_TOOLS if lines else _TOOLS):
         try:
             done = subprocess.run(
                 [str(tool), *options, str(cubin)],
@@ -79,10 +81,12 @@ def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
 
 
 def has_disassembler(compiler: Compiler | None = None) -> bool:
-    return any(True for _ in _disassemblers(compiler))
+    return any(True for _ in _disassemblers(compiler, _TOOLS))
 
 
-def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def _disassemblers(
+    compiler: Compiler | None, tools: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Disassemblers beside nvcc, in CUDA_HOME, on PATH and in the wheels."""
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     folders = [
@@ -92,7 +96,7 @@ def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str,
         *(str(folder / "bin") for folder in wheel_folders()),
     ]
     for folder in dict.fromkeys(folders):
-        for tool, options in _TOOLS:
+        for tool, options in tools:
             if found := shutil.which(tool, path=folder):
                 yield Path(found), options
 
@@ -105,7 +109,7 @@ def cross_check(ptx_text: str, entry: str, sass_text: str | None) -> SassCheck:
 def cross_check_all(ptx_text: str, entries: Iterable[str], sass_text: str | None) -> dict[str, SassCheck]:
     """The same for several entries of a module."""
     known = functions(ptx_text)
-    code = None if sass_text is None else _sass_functions(sass_text)
+    code = None if sass_text is None else sass_functions(sass_text)
     return {entry: _cross_check(known, entry, code) for entry in entries}
 
 
@@ -172,7 +176,7 @@ def _ptx_bytes(parts: list[str]) -> int:
     return elements * int(types[-1][1]) * (2 if types[-1][2] else 1) // 8 if types else 0
 
 
-def _sass_functions(sass_text: str) -> dict[str, str]:
+def sass_functions(sass_text: str) -> dict[str, str]:
     starts = list(_SECTION.finditer(sass_text))
     ends = [*(match.start() for match in starts[1:]), len(sass_text)]
     return {match[1] or match[2]: sass_text[match.end() : end] for match, end in zip(starts, ends, strict=True)}
@@ -185,18 +189,31 @@ def _before_exit(code: str) -> str:
 
 
 def _sass_accesses(code: str) -> Iterator[Access]:
-    for guard, mnemonic in _SASS_LINE.findall(code):
-        base, *parts = mnemonic.split(".")
-        name = _SASS_CLASS.get(base)
-        if name is None or guard == "!PT":  # never executed: padding of cp.async
-            continue
-        if name == "bar" or name.startswith("atom"):
-            yield f"{name}.cas" if {"CAS", "CAST"} & set(parts) else name, 0
-        elif name.endswith("matrix"):
-            yield name, 4 * next((int(part) for part in parts if part in ("1", "2", "4")), 1)
-        else:
-            bits = [int(part.lstrip("US")) for part in parts if re.fullmatch(r"[US]?(8|16|64|128|256)", part)]
-            yield name, bits[-1] // 8 if bits else 4
+    return filter(None, map(_sass_access, mnemonics(code)))
+
+
+def mnemonics(code: str) -> Iterator[str]:
+    """Of all instructions but those that are never executed, which pad cp.async."""
+    return (mnemonic for guard, mnemonic in _SASS_LINE.findall(code) if guard != "!PT")
+
+
+def _sass_access(mnemonic: str) -> Access | None:
+    base, *parts = mnemonic.split(".")
+    name = _SASS_CLASS.get(base)
+    if name is None:
+        return None
+    if name == "bar" or name.startswith("atom"):
+        return f"{name}.cas" if {"CAS", "CAST"} & set(parts) else name, 0
+    if name.endswith("matrix"):
+        return name, 4 * next((int(part) for part in parts if part in ("1", "2", "4")), 1)
+    bits = [int(part.lstrip("US")) for part in parts if re.fullmatch(r"[US]?(8|16|64|128|256)", part)]
+    return name, bits[-1] // 8 if bits else 4
+
+
+def shared_bytes(mnemonic: str) -> int:
+    """Bytes per lane that an instruction loads from shared memory or stores there; 0 for all others."""
+    access = _sass_access(mnemonic)
+    return access[1] if access and access[0] in ("ld.shared", "st.shared") else 0
 
 
 # ---- comparing them ------------------------------------------------------------------------------
@@ -239,7 +256,7 @@ def _changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
         elif fewer := {size: count for size, count in before.items() if after[size] < count}:
             kept = {size: after[size] for size in fewer}
             others.append(f"ptxas left {_sass_text(name, kept)} of {_ptx_text(name, fewer)}")
-    return [*([f"ptxas re-vectorised memory operations: {', '.join(merged)}"] if merged else []), *others]
+    return [*([f"{JOINED}: {', '.join(merged)}"] if merged else []), *others]
 
 
 def _loop_text(name: str, sass: Counter[Access]) -> str:

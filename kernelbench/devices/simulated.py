@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import kernelbench
+from kernelbench.build import JOINED, machine_lines
 from kernelbench.core import dtypes
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.differences import Differences, differences
@@ -214,7 +215,9 @@ class SimulatedDevice:
                 self._modules[binary.key] = parse(binary.ptx_path.read_text())
             if key not in self._programs:
                 module = self._modules[binary.key]
-                self._programs[key] = lower(flatten(module, entry), module, native.has_operation)
+                joined = JOINED in binary.facts[entry].machine_code
+                lines = machine_lines(binary.path).get(entry, {}) if joined else {}
+                self._programs[key] = lower(flatten(module, entry), module, native.has_operation, lines)
         except PtxError as error:
             raise DeviceError(str(error)) from error
         except OSError as error:

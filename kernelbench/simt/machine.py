@@ -34,7 +34,7 @@ class LaunchReport:
     """What one launch did. `counters`: interface.COUNTERS, one per instruction of `sources`. `blocks`: of the grid;
     `blocks_run` of them ran. `sectors_read`, `sectors_written`: distinct sectors of global memory. `notes`: races that
     programs rely on, no errors. `unsound_blocks` read what blocks that did not run would have written. `ended`: False
-    if a block does not terminate."""
+    if a block does not terminate. `joined`, `unclear`: as in Program."""
 
     entry: str
     sources: tuple[ir.Instruction, ...]
@@ -49,6 +49,8 @@ class LaunchReport:
     sectors_written: int
     ended: bool
     printed: str = ""  # by printf
+    joined: int = 0
+    unclear: int = 0
 
 
 class Machine:
@@ -182,6 +184,8 @@ class Machine:
             sectors_written=written,
             ended=launch.status == Status.FINISHED,
             printed=call.printed[: launch.printed_bytes].tobytes().decode(errors="replace"),
+            joined=program.joined,
+            unclear=program.unclear,
         )
 
 

@@ -17,6 +17,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.sources import content
 from kernelbench.simt import Simulation, kernel_named
 from kernelbench.simt import simulate as launch
+from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.ir import Parameter
 from kernelbench.simt.parse import parse
 
@@ -50,11 +51,13 @@ def simulate(asked: Launch) -> Simulation:
     """Compile the file unless it is PTX, and run the launch.
 
     Raises InputError for an argument that cannot be understood, BuildError if nvcc refuses the file."""
-    ptx = _ptx(asked)
+    ptx, machine = _code(asked)
     module = parse(ptx)
     kernel = kernel_named(module, asked.entry)
     arrays = _values(asked, module.functions[kernel].parameters)
-    return launch(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes, strict=asked.strict)
+    return launch(
+        ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes, strict=asked.strict, machine=machine
+    )
 
 
 def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:
@@ -64,17 +67,19 @@ def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
-def _ptx(asked: Launch) -> str:
+def _code(asked: Launch) -> tuple[str, Mapping[str, MachineLines]]:
+    """The PTX, and the machine code of its lines if the file is compiled here."""
     text = content(asked.file).decode(errors="replace")
     if asked.file.suffix == ".ptx":
-        return text
-    from kernelbench.build import BuildRequest, build, find_compiler
+        return text, {}
+    from kernelbench.build import BuildRequest, build, find_compiler, machine_lines
 
     request = BuildRequest(asked.file, (), asked.architecture)
-    found = build([request], find_compiler(asked.nvcc), places.cache())[request]
+    compiler = find_compiler(asked.nvcc)
+    found = build([request], compiler, places.cache())[request]
     if isinstance(found, Exception):
         raise found
-    return found.ptx_path.read_text()
+    return found.ptx_path.read_text(), machine_lines(found.path, compiler)
 
 
 def _values(asked: Launch, parameters: Sequence[Parameter]) -> dict[str, Any]:

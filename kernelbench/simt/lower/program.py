@@ -85,3 +85,5 @@ class Program:
     cluster: tuple[int, ...]
     reserved: tuple[int, int] = (0, 0)  # offset and bytes of the system's part of shared memory
     functions: Mapping[str, int] = field(default_factory=dict)  # addresses of those that variables point to
+    joined: int = 0  # accesses of the machine code that count for several of the PTX
+    unclear: int = 0  # groups of accesses that the machine code joins, and that count as in the PTX

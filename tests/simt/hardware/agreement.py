@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelbench.build import BuildRequest
+from kernelbench.build import BuildRequest, machine_lines
 from kernelbench.build.sass import cross_check, disassemble
 from kernelbench.core.counters import Counters
 from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS
@@ -66,7 +66,7 @@ def compare(
             continue
         binary = binaries[trial.request]
         ptx = binary.ptx_path.read_text()
-        counted, computed = simulate(trial, ptx)
+        counted, computed = simulate(trial, ptx, machine_lines(binary.path))
         for launch, counters in enumerate(counted):
             check = cross_check(ptx, trial.launches[launch].entry, machine_code[binary.key])
             note = check.note or (check.copies if counters.divergent_branches else "")
