@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import mode
 
 from kernelbench.simt import ir
@@ -44,6 +44,7 @@ class Grouping:
 @dataclass(frozen=True)
 class _Access:
     index: int
+    block: int
     offset: int  # to the base
     bytes: int
     machine: tuple[int, ...]  # bytes of each of its accesses in the machine code
@@ -58,18 +59,6 @@ class _Access:
         return len(set(self.machine)) == 1 and self.machine[0] > self.bytes
 
 
-@dataclass
-class _Group:
-    """Accesses with the same base in a block, and in blocks that only this one leads to."""
-
-    block: int
-    accesses: list[_Access] = field(default_factory=list)
-
-    @property
-    def has_joined(self) -> bool:
-        return any(size > one.bytes for one in self.accesses for size in one.machine)
-
-
 def group_accesses(
     function: ir.Function, flow: ControlFlow, offset_of: Callable[[str], int | None], machine: MachineLines
 ) -> Grouping:
@@ -78,8 +67,8 @@ def group_accesses(
     joined: dict[int, Joined] = {}
     unclear = 0
     for group in finder.groups():
-        if group.has_joined:
-            found = _follow(group, _copies(function, flow, group, machine))
+        if any(size > one.bytes for one in group for size in one.machine):
+            found = _follow(group, finder.copies)
             joined |= found
             unclear += not found
     return Grouping(joined, unclear)
@@ -105,9 +94,9 @@ class _Finder:
             for register in writes(one):
                 self._writers[register.name] += 1
 
-    def groups(self) -> Iterator[_Group]:
-        """Groups with the same base, of loads or of stores."""
-        found: dict[tuple[object, ...], _Group] = {}
+    def groups(self) -> Iterator[list[_Access]]:
+        """Loads, or stores, with the same base in a block; of loads, also in blocks that only this one leads to."""
+        found: dict[tuple[object, ...], list[_Access]] = defaultdict(list)
         for number, block in enumerate(self._blocks):
             versions: dict[str, int] = defaultdict(int)  # of registers that the block writes
             for index in range(block.start, block.end):
@@ -119,8 +108,8 @@ class _Finder:
                     head = self._head(number, base) if one.opcode[0] == "ld" else number
                     key = (head, one.opcode[0], base, version, one.guard)
                     lines = self._machine.get(one.ptx_line, ())
-                    access = _Access(index, offset, access_bytes(one), tuple(size for size in lines if size))
-                    found.setdefault(key, _Group(head)).accesses.append(access)
+                    sizes = tuple(size for size in lines if size)
+                    found[key].append(_Access(index, number, offset, access_bytes(one), sizes))
                 for register in writes(one):
                     versions[register.name] += 1
         return iter(found.values())
@@ -149,30 +138,28 @@ class _Finder:
             seen.add(to)
         return number
 
+    def copies(self, number: int, group: Sequence[_Access]) -> int:
+        """How often the machine code has a block: as often as most of its instructions, apart from the group's."""
+        block, own = self._blocks[number], {one.index for one in group if not one.is_plain}
+        lines = (self._code[index].ptx_line for index in range(block.start, block.end) if index not in own)
+        codes = (self._machine.get(line, ()) for line in lines)
+        counts = [sum(map(bool, code)) or len(code) for code in codes if code]
+        return mode(counts) if counts else 1
 
-def _follow(group: _Group, copies: int) -> dict[int, Joined]:
+
+def _follow(group: Sequence[_Access], copies: Callable[[int, Sequence[_Access]], int]) -> dict[int, Joined]:
     """Empty where it is not clear what the machine code does."""
-    leaders = [one for one in group.accesses if one.leads]
-    parts = [one for one in group.accesses if not one.machine]
-    if not leaders or len(leaders) + len(parts) + sum(one.is_plain for one in group.accesses) < len(group.accesses):
+    leaders = [one for one in group if one.leads]
+    parts = [one for one in group if not one.machine]
+    if not leaders or not all(one.is_plain for one in group if one not in leaders and one not in parts):
         return {}
     if not all(any(abs(one.offset - other.offset) < other.machine[0] for other in leaders) for one in parts):
         return {}
-    if len({len(one.machine) for one in leaders}) != 1:
-        return {}
-    own = sum(one.bytes for one in (*leaders, *parts))
+    ratios = {divmod(copies(one.block, group), len(one.machine)) for one in leaders}
+    iterations, rest = ratios.pop()
+    own = {one.offset + byte for one in (*leaders, *parts) for byte in range(one.bytes)}
     wide = sum(one.machine[0] for one in leaders)
-    iterations, rest = divmod(copies, len(leaders[0].machine))
-    if rest or (iterations > 1 and own * iterations != wide):
+    if ratios or rest or not iterations or (iterations > 1 and len(own) * iterations != wide):
         return {}
     found = {one.index: Joined(one.machine[0], one.machine[0] // iterations) for one in leaders}
     return found | {one.index: Joined(0, 0) for one in parts}
-
-
-def _copies(function: ir.Function, flow: ControlFlow, group: _Group, machine: MachineLines) -> int:
-    """How often the machine code has the group's block: as often as most of its instructions."""
-    block = flow.blocks[group.block]
-    own = {one.index for one in group.accesses if not one.is_plain}
-    lines = (function.instructions[index].ptx_line for index in range(block.start, block.end) if index not in own)
-    counts = [len(machine[line]) for line in lines if machine.get(line)]
-    return mode(counts) if counts else 1
