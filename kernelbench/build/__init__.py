@@ -4,12 +4,10 @@ from kernelbench.build.builder import OnDone, build
 from kernelbench.build.compiler import Compiler, find_compiler
 from kernelbench.build.machine_code import machine_code_text
 from kernelbench.build.request import FLAGS, BuildRequest
-from kernelbench.build.sass import JOINED
 from kernelbench.build.sass_lines import machine_lines
 
 __all__ = [
     "FLAGS",
-    "JOINED",
     "BuildRequest",
     "Compiler",
     "OnDone",

@@ -20,6 +20,7 @@ from typing import Literal
 
 from kernelbench.build.compiler import Compiler, wheel_folders
 from kernelbench.build.ptx import functions
+from kernelbench.core.counters import JOINED
 
 # A memory instruction: operation and space ("ld.shared"), and bytes per lane, 0 for atomics and barriers.
 Access = tuple[str, int]
@@ -27,7 +28,6 @@ Access = tuple[str, int]
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
 _LINE_TOOLS = (("nvdisasm", ("-c", "-gp")),)  # with the line of the PTX above the instructions made of it
 _TIMEOUT_S = 60.0
-JOINED = "ptxas re-vectorised memory operations"  # begins the clause of a note
 NO_DISASSEMBLER = "not available: there is no nvdisasm or cuobjdump that reads this binary"
 
 _SPACES = ("global", "shared", "local")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import add
 
+JOINED = "ptxas re-vectorised memory operations"  # begins what a note on machine code says of joined accesses
 # Shared accesses that ptxas joined into wider ones count as joined: all of them, or those where that is clear.
 GROUPED = "grouped as the machine code does"
 GROUPED_IN_PART = "grouped in part as the machine code does"

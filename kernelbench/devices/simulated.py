@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import kernelbench
-from kernelbench.build import JOINED, machine_lines
+from kernelbench.build import machine_lines
 from kernelbench.core import dtypes
-from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.counters import JOINED, LaunchCounters
 from kernelbench.core.differences import Differences, differences
 from kernelbench.core.errors import DeviceError, MissingLibrary, PtxError, Unsupported
 from kernelbench.core.records import (

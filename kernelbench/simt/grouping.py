@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import mode
 
 from kernelbench.simt import ir
-from kernelbench.simt.cfg import ControlFlow
+from kernelbench.simt.cfg import ControlFlow, dominators
 from kernelbench.simt.faults import access_bytes
 from kernelbench.simt.usage import writes
 
@@ -63,14 +63,16 @@ def group_accesses(
     function: ir.Function, flow: ControlFlow, offset_of: Callable[[str], int | None], machine: MachineLines
 ) -> Grouping:
     """`offset_of`: the place of a shared variable, None for other names."""
+    if not machine:
+        return Grouping({}, 0)
     finder = _Finder(function, flow, offset_of, machine)
     joined: dict[int, Joined] = {}
     unclear = 0
     for group in finder.groups():
         if any(size > one.bytes for one in group for size in one.machine):
-            found = _follow(group, finder.copies)
+            found, clear = _follow(group, finder)
             joined |= found
-            unclear += not found
+            unclear += not clear
     return Grouping(joined, unclear)
 
 
@@ -84,18 +86,14 @@ class _Finder:
     ) -> None:
         self._code, self._blocks = function.instructions, flow.blocks
         self._offset_of, self._machine = offset_of, machine
-        before: dict[int, list[int]] = defaultdict(list)
-        for number, block in enumerate(self._blocks):
-            for to in block.successors:
-                before[to].append(number)
-        self._only_before = {to: numbers[0] for to, numbers in before.items() if len(numbers) == 1}
+        self._dominators = dominators(self._blocks)
         self._writers: dict[str, int] = defaultdict(int)
         for one in self._code:
             for register in writes(one):
                 self._writers[register.name] += 1
 
     def groups(self) -> Iterator[list[_Access]]:
-        """Loads, or stores, with the same base in a block; of loads, also in blocks that only this one leads to."""
+        """Stores with the same base in a block, and loads with the same base."""
         found: dict[tuple[object, ...], list[_Access]] = defaultdict(list)
         for number, block in enumerate(self._blocks):
             versions: dict[str, int] = defaultdict(int)  # of registers that the block writes
@@ -105,8 +103,8 @@ class _Finder:
                 if place is not None:
                     base, offset = place
                     version = versions[base] if self._writers[base] > 1 else 0
-                    head = self._head(number, base) if one.opcode[0] == "ld" else number
-                    key = (head, one.opcode[0], base, version, one.guard)
+                    everywhere = one.opcode[0] == "ld" and self._writers[base] <= 1
+                    key = (None if everywhere else number, one.opcode[0], base, version)
                     lines = self._machine.get(one.ptx_line, ())
                     sizes = tuple(size for size in lines if size)
                     found[key].append(_Access(index, number, offset, access_bytes(one), sizes))
@@ -115,8 +113,8 @@ class _Finder:
         return iter(found.values())
 
     def _place(self, one: ir.Instruction) -> tuple[str, int] | None:
-        """Base register, "" for a known place, and offset, of a load or store of shared memory."""
-        if one.opcode[0] not in ("ld", "st") or not {"shared", "shared::cta"} & set(one.opcode):
+        """Base register, "" for a known place, and offset, of a load or store of shared memory without a condition."""
+        if one.opcode[0] not in ("ld", "st") or one.guard or not {"shared", "shared::cta"} & set(one.opcode):
             return None
         address = next((operand for operand in one.operands if isinstance(operand, ir.Address)), None)
         if address is None:
@@ -128,15 +126,12 @@ class _Finder:
         place = self._offset_of(address.base.name)
         return None if place is None else ("", place + address.base.offset + address.offset)
 
-    def _head(self, number: int, base: str) -> int:
-        """The first of the blocks that lead only to one another up to this one, if the base is the same in all."""
-        if base and self._writers[base] > 1:
-            return number
-        seen = {number}
-        while (to := self._only_before.get(number)) is not None and to not in seen:
-            number = to
-            seen.add(to)
-        return number
+    def dominates(self, first: _Access, then: _Access) -> bool:
+        """Whether one load comes before another on every path; their base is the same there."""
+        block: int | None = then.block
+        while block is not None and block != first.block:
+            block = self._dominators[block]
+        return block is not None
 
     def copies(self, number: int, group: Sequence[_Access]) -> int:
         """How often the machine code has a block: as often as most of its instructions, apart from the group's."""
@@ -147,19 +142,33 @@ class _Finder:
         return mode(counts) if counts else 1
 
 
-def _follow(group: Sequence[_Access], copies: Callable[[int, Sequence[_Access]], int]) -> dict[int, Joined]:
-    """Empty where it is not clear what the machine code does."""
+def _follow(group: Sequence[_Access], finder: _Finder) -> tuple[dict[int, Joined], bool]:
+    """What is joined, and whether that is all that the machine code joins in the group."""
     leaders = [one for one in group if one.leads]
     parts = [one for one in group if not one.machine]
-    if not leaders or not all(one.is_plain for one in group if one not in leaders and one not in parts):
-        return {}
-    if not all(any(abs(one.offset - other.offset) < other.machine[0] for other in leaders) for one in parts):
-        return {}
-    ratios = {divmod(copies(one.block, group), len(one.machine)) for one in leaders}
+    others = [one for one in group if not one.is_plain and one not in leaders and one not in parts]
+    within = {one.index: [to for to in leaders if abs(one.offset - to.offset) < to.machine[0]] for one in group}
+    reached = {one.index: [to for to in within[one.index] if finder.dominates(to, one)] for one in parts}
+    unclear = {to for one in others for to in within[one.index] if to.block == one.block}
+    unclear |= {to for one in parts if not reached[one.index] for to in within[one.index]}
+    found: dict[int, Joined] = {}
+    for block in {one.block for one in leaders}:
+        own = [one for one in leaders if one.block == block]
+        iterations = _iterations(own, [one for one in parts if one.block == block], finder.copies(block, group))
+        for one in own:
+            if iterations and one not in unclear:
+                found[one.index] = Joined(one.machine[0], one.machine[0] // iterations)
+    clear = bool(leaders) and len(found) == len(leaders) and not others
+    for one in parts:
+        if any(to.index in found for to in reached[one.index]):
+            found[one.index] = Joined(0, 0)
+    return found, clear
+
+
+def _iterations(leaders: Sequence[_Access], parts: Sequence[_Access], copies: int) -> int:
+    """How many executions of a block share its wide accesses; 0 if that is not clear."""
+    ratios = {divmod(copies, len(one.machine)) for one in leaders}
     iterations, rest = ratios.pop()
     own = {one.offset + byte for one in (*leaders, *parts) for byte in range(one.bytes)}
     wide = sum(one.machine[0] for one in leaders)
-    if ratios or rest or not iterations or (iterations > 1 and len(own) * iterations != wide):
-        return {}
-    found = {one.index: Joined(one.machine[0], one.machine[0] // iterations) for one in leaders}
-    return found | {one.index: Joined(0, 0) for one in parts}
+    return 0 if ratios or rest or (iterations > 1 and len(own) * iterations != wide) else iterations
