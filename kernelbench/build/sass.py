@@ -64,7 +64,7 @@ class SassCheck:
 
 def disassemble(cubin: Path, compiler: Compiler | None = None, *, lines: bool = False) -> str | None:
     """The SASS of a cubin, `lines`: with lines of the PTX; None where no disassembler is found, or none that can."""
-    for tool, options in _disassemblers(compiler, _LINE_TOOLS if lines else _TOOLS):
+    for tool, options in line_disassemblers(compiler) if lines else _disassemblers(compiler, _TOOLS):
         try:
             done = subprocess.run(
                 [str(tool), *options, str(cubin)],
@@ -78,6 +78,11 @@ def disassemble(cubin: Path, compiler: Compiler | None = None, *, lines: bool = 
             continue  # of another version than the cubin, or not for this machine
         return done.stdout
     return None
+
+
+def line_disassemblers(compiler: Compiler | None = None) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Those that name the lines of the PTX, with their options."""
+    return _disassemblers(compiler, _LINE_TOOLS)
 
 
 def has_disassembler(compiler: Compiler | None = None) -> bool:
