@@ -118,6 +118,11 @@ def test_a_load_under_a_condition_is_part_of_one_before() -> None:
     assert loads(code) == (1, 4, GROUPED)
 
 
+def test_a_load_is_no_part_of_one_that_some_lanes_skip() -> None:
+    code = {"@%p1 bra done;": (), FOUR[0]: (16,), "done:": (), FOUR[1]: ()}
+    assert loads(code) == (2, 2 + 4, "")
+
+
 def test_a_store_under_a_condition_is_not_part_of_one_before() -> None:
     stores = [f"st.shared.f32 [%r4+{4 * k}], %f{k};" for k in range(2)]
     counters, _ = run({stores[0]: (8,), "@%p1 bra done;": (), stores[1]: (), "done:": ()})
