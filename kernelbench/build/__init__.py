@@ -4,5 +4,15 @@ from kernelbench.build.builder import OnDone, build
 from kernelbench.build.compiler import Compiler, find_compiler
 from kernelbench.build.machine_code import machine_code_text
 from kernelbench.build.request import FLAGS, BuildRequest
+from kernelbench.build.sass_lines import machine_lines
 
-__all__ = ["FLAGS", "BuildRequest", "Compiler", "OnDone", "build", "find_compiler", "machine_code_text"]
+__all__ = [
+    "FLAGS",
+    "BuildRequest",
+    "Compiler",
+    "OnDone",
+    "build",
+    "find_compiler",
+    "machine_code_text",
+    "machine_lines",
+]

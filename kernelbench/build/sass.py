@@ -20,15 +20,13 @@ from typing import Literal
 
 from kernelbench.build.compiler import Compiler, wheel_folders
 from kernelbench.build.ptx import functions
-
-# A memory instruction: operation and space ("ld.shared"), and bytes per lane, 0 for atomics and barriers.
-Access = tuple[str, int]
+from kernelbench.build.sass_changes import SASS_CLASS, SPACES, Access, changes, copies, moved, spaces_resolved
 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
+_LINE_TOOLS = (("nvdisasm", ("-c", "-gp")),)  # with the line of the PTX above the instructions made of it
 _TIMEOUT_S = 60.0
 NO_DISASSEMBLER = "not available: there is no nvdisasm or cuobjdump that reads this binary"
 
-_SPACES = ("global", "shared", "local")
 _VECTOR = {"v2": 2, "v4": 4, "v8": 8}
 _TYPE = re.compile(r"(?:[busf]|bf)(8|16|32|64|128)(x2)?")
 
@@ -37,15 +35,6 @@ _PTX_JUMPS = frozenset(("bra", "brx", "call", "ret", "exit", "trap"))
 # A function's code as nvdisasm (`.text.name:`) and cuobjdump (`Function : name`) begin it.
 _SECTION = re.compile(r"^(?:\s*\.section\s+\.text\.([\w$.]+)|\s*Function : ([\w$.]+))", re.MULTILINE)
 _SASS_LINE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)", re.MULTILINE)
-_SASS_CLASS = {
-    "LDG": "ld.global", "STG": "st.global", "LDS": "ld.shared", "STS": "st.shared", "LDL": "ld.local",
-    "STL": "st.local", "LD": "ld", "ST": "st", "LDGSTS": "cp.async", "LDSM": "ldmatrix", "STSM": "stmatrix",
-    "ATOMG": "atom.global", "REDG": "atom.global", "RED": "atom", "ATOM": "atom", "ATOMS": "atom.shared",
-    "BAR": "bar",
-}  # fmt: skip
-_SASS_NAME = {"atom.global": "ATOMG", "atom.shared": "ATOMS", "atom": "ATOM", "bar": "BAR"}
-_SASS_NAME |= {name: mnemonic for mnemonic, name in _SASS_CLASS.items() if name not in _SASS_NAME}
-_SASS_NAME |= {f"{name}.cas": f"{mnemonic}.CAS" for name, mnemonic in _SASS_NAME.items() if name.startswith("atom")}
 
 
 @dataclass(frozen=True)
@@ -60,9 +49,9 @@ class SassCheck:
     copies: str = ""  # code that ptxas repeated: more requests than in the PTX where lanes leave a loop apart
 
 
-def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
-    """The SASS of a cubin; None where no disassembler is found, or none that can read it."""
-    for tool, options in _disassemblers(compiler):
+def disassemble(cubin: Path, compiler: Compiler | None = None, *, lines: bool = False) -> str | None:
+    """The SASS of a cubin, `lines`: with lines of the PTX; None where no disassembler is found, or none that can."""
+    for tool, options in line_disassemblers(compiler) if lines else _disassemblers(compiler, _TOOLS):
         try:
             done = subprocess.run(
                 [str(tool), *options, str(cubin)],
@@ -78,11 +67,18 @@ def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
     return None
 
 
+def line_disassemblers(compiler: Compiler | None = None) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Those that name the lines of the PTX, with their options."""
+    return _disassemblers(compiler, _LINE_TOOLS)
+
+
 def has_disassembler(compiler: Compiler | None = None) -> bool:
-    return any(True for _ in _disassemblers(compiler))
+    return any(True for _ in _disassemblers(compiler, _TOOLS))
 
 
-def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def _disassemblers(
+    compiler: Compiler | None, tools: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Disassemblers beside nvcc, in CUDA_HOME, on PATH and in the wheels."""
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     folders = [
@@ -92,7 +88,7 @@ def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str,
         *(str(folder / "bin") for folder in wheel_folders()),
     ]
     for folder in dict.fromkeys(folders):
-        for tool, options in _TOOLS:
+        for tool, options in tools:
             if found := shutil.which(tool, path=folder):
                 yield Path(found), options
 
@@ -105,7 +101,7 @@ def cross_check(ptx_text: str, entry: str, sass_text: str | None) -> SassCheck:
 def cross_check_all(ptx_text: str, entries: Iterable[str], sass_text: str | None) -> dict[str, SassCheck]:
     """The same for several entries of a module."""
     known = functions(ptx_text)
-    code = None if sass_text is None else _sass_functions(sass_text)
+    code = None if sass_text is None else sass_functions(sass_text)
     return {entry: _cross_check(known, entry, code) for entry in entries}
 
 
@@ -118,11 +114,10 @@ def _cross_check(known: Mapping[str, list[tuple[str, str]]], entry: str, code: M
     if entry not in code:
         return SassCheck(entry, "not available", f"not available: the SASS has no kernel '{entry}'", ptx, {})
     sass = Counter(_sass_accesses(code[entry]))
-    resolved = _spaces_resolved(ptx, sass)
+    resolved = spaces_resolved(ptx, sass)
     early = Counter(_ptx_accesses(known, entry, before=_PTX_JUMPS)), Counter(_sass_accesses(_before_exit(code[entry])))
-    changes = [*_changes(*resolved), *_moved(*resolved, *early)]
-    note = "; ".join(changes)
-    return SassCheck(entry, "changed" if changes else "same", note, ptx, sass, _copies(*resolved))
+    found = [*changes(*resolved), *moved(*resolved, *early)]
+    return SassCheck(entry, "changed" if found else "same", "; ".join(found), ptx, sass, copies(*resolved))
 
 
 # ---- reading both --------------------------------------------------------------------------------
@@ -148,7 +143,7 @@ def _ptx_accesses(
 
 def _ptx_access(parts: list[str], operands: str) -> Access | None:
     base = parts[0]
-    spaces = [space for part in parts if (space := part.split("::")[0]) in (*_SPACES, "param", "const")]
+    spaces = [space for part in parts if (space := part.split("::")[0]) in (*SPACES, "param", "const")]
     # Shared memory of a cluster's other blocks is reached by addresses without a space, in the SASS.
     where = f".{spaces[0]}" if spaces and "shared::cluster" not in parts else ""
     if base in ("st", "red") and "async" in parts:  # counted by a barrier: STAS, REDAS
@@ -172,7 +167,7 @@ def _ptx_bytes(parts: list[str]) -> int:
     return elements * int(types[-1][1]) * (2 if types[-1][2] else 1) // 8 if types else 0
 
 
-def _sass_functions(sass_text: str) -> dict[str, str]:
+def sass_functions(sass_text: str) -> dict[str, str]:
     starts = list(_SECTION.finditer(sass_text))
     ends = [*(match.start() for match in starts[1:]), len(sass_text)]
     return {match[1] or match[2]: sass_text[match.end() : end] for match, end in zip(starts, ends, strict=True)}
@@ -185,114 +180,31 @@ def _before_exit(code: str) -> str:
 
 
 def _sass_accesses(code: str) -> Iterator[Access]:
-    for guard, mnemonic in _SASS_LINE.findall(code):
-        base, *parts = mnemonic.split(".")
-        name = _SASS_CLASS.get(base)
-        if name is None or guard == "!PT":  # never executed: padding of cp.async
-            continue
-        if name == "bar" or name.startswith("atom"):
-            yield f"{name}.cas" if {"CAS", "CAST"} & set(parts) else name, 0
-        elif name.endswith("matrix"):
-            yield name, 4 * next((int(part) for part in parts if part in ("1", "2", "4")), 1)
-        else:
-            bits = [int(part.lstrip("US")) for part in parts if re.fullmatch(r"[US]?(8|16|64|128|256)", part)]
-            yield name, bits[-1] // 8 if bits else 4
+    return filter(None, map(_sass_access, mnemonics(code)))
+
+
+def mnemonics(code: str) -> Iterator[str]:
+    """Of all instructions but those that are never executed, which pad cp.async."""
+    return (mnemonic for guard, mnemonic in _SASS_LINE.findall(code) if guard != "!PT")
+
+
+def _sass_access(mnemonic: str) -> Access | None:
+    base, *parts = mnemonic.split(".")
+    name = SASS_CLASS.get(base)
+    if name is None:
+        return None
+    if name == "bar" or name.startswith("atom"):
+        return f"{name}.cas" if {"CAS", "CAST"} & set(parts) else name, 0
+    if name.endswith("matrix"):
+        return name, 4 * next((int(part) for part in parts if part in ("1", "2", "4")), 1)
+    bits = [int(part.lstrip("US")) for part in parts if re.fullmatch(r"[US]?(8|16|64|128|256)", part)]
+    return name, bits[-1] // 8 if bits else 4
+
+
+def shared_bytes(mnemonic: str) -> int:
+    """Bytes per lane that an instruction loads from shared memory or stores there; 0 for all others."""
+    access = _sass_access(mnemonic)
+    return access[1] if access and access[0] in ("ld.shared", "st.shared") else 0
 
 
 # ---- comparing them ------------------------------------------------------------------------------
-
-
-def _spaces_resolved(ptx: Counter[Access], sass: Counter[Access]) -> tuple[Counter[Access], Counter[Access]]:
-    """Both counters, with generic accesses whose space only one side knows counted under that space."""
-    ptx, sass = ptx.copy(), sass.copy()
-    for name, size in [access for access in ptx | sass if access[0] in ("ld", "st", "atom", "atom.cas")]:
-        base, _, cas = name.partition(".")
-        for space in _SPACES:
-            exact = f"{base}.{space}{'.' + cas if cas else ''}", size
-            for less, more in ((sass, ptx), (ptx, sass)):
-                moved = min(more[name, size] - less[name, size], less[exact] - more[exact])
-                if moved > 0:
-                    more[name, size] -= moved
-                    more[exact] += moved
-    return +ptx, +sass
-
-
-def _changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
-    merged, others = [], []
-    for name in sorted({name for name, _ in ptx | sass}):
-        before = {size: count for (one, size), count in sorted(ptx.items()) if one == name}
-        after = {size: count for (one, size), count in sorted(sass.items()) if one == name}
-        if name.startswith("atom") and name.endswith(".cas"):
-            if after and not before and any(one.startswith("atom") for one, _ in ptx):
-                others.append(_loop_text(name, sass))
-        elif name.startswith("atom") and not after and any(one == f"{name}.cas" for one, _ in sass):
-            continue  # reported with the loop that it became
-        elif name in ("ld.local", "st.local") and not before:
-            others.append(f"ptxas put registers into local memory: {_sass_text(name, after)}")
-        elif not after:
-            others.append(f"ptxas left out {_ptx_text(name, before)}")
-        elif not before:
-            if not _part_of_a_loop(name, sass):
-                others.append(f"ptxas added {_sass_text(name, after)}")
-        elif before.keys() != after.keys():
-            merged.append(_became(name, before, after))
-        elif fewer := {size: count for size, count in before.items() if after[size] < count}:
-            kept = {size: after[size] for size in fewer}
-            others.append(f"ptxas left {_sass_text(name, kept)} of {_ptx_text(name, fewer)}")
-    return [*([f"ptxas re-vectorised memory operations: {', '.join(merged)}"] if merged else []), *others]
-
-
-def _loop_text(name: str, sass: Counter[Access]) -> str:
-    loop = f"a loop of a load and {_SASS_NAME[name]}"
-    if sass["atom", 0]:
-        return f"atomics whose space is not known became ATOM, and {loop} for shared memory"
-    return f"atomics became {loop}"
-
-
-def _part_of_a_loop(name: str, sass: Counter[Access]) -> bool:
-    """Whether the load belongs to the loop of an atomic, without an access of its own in the PTX. For an atomic of
-    unknown space this includes the load and the store of local memory."""
-    loop = any(one.endswith(".cas") for one, _ in sass)
-    return loop and (name.startswith("ld") or (name == "st" and sass["atom", 0] > 0))
-
-
-def _moved(
-    ptx: Counter[Access], sass: Counter[Access], ptx_early: Counter[Access], sass_early: Counter[Access]
-) -> Iterator[str]:
-    """Loads that every warp executes in the PTX, but in the SASS only warps that do not end early."""
-    for (name, size), count in sorted(ptx_early.items()):
-        later = min(count - sass_early[name, size], sass[name, size] - sass_early[name, size])
-        if name.startswith("ld.") and later > 0 and sass[name, size] >= ptx[name, size]:
-            text = _sass_text(name, {size: later})
-            yield f"ptxas moved {text} behind the first exit: warps that end there do not run it"
-
-
-def _copies(ptx: Counter[Access], sass: Counter[Access]) -> str:
-    more = [access for access, count in sorted(ptx.items()) if access[1] and sass[access] > count]
-    if not more:
-        return ""
-    repeated = ", ".join(
-        f"{_ptx_text(name, {size: ptx[name, size]})} are {_sass_text(name, {size: sass[name, size]})}"
-        for name, size in more
-    )
-    return f"ptxas repeated code: {repeated}; lanes that leave a loop apart run different copies, one request each"
-
-
-def _became(name: str, before: Mapping[int, int], after: Mapping[int, int]) -> str:
-    """`32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128`; for an unrolled loop one copy is shown."""
-    bytes_before, bytes_after = (sum(size * count for size, count in one.items()) for one in (before, after))
-    whole = bytes_before and bytes_after % bytes_before == 0  # no bytes: of a type that is not known here
-    copies = bytes_after // bytes_before if whole else 1
-    if copies < 2 or any(count % copies for count in after.values()):
-        return f"{_ptx_text(name, before)} became {_sass_text(name, after)}"
-    once = {size: count // copies for size, count in after.items()}
-    return f"{_ptx_text(name, before)} became {_sass_text(name, once)} (in each of {copies} copies)"
-
-
-def _ptx_text(name: str, counts: Mapping[int, int]) -> str:
-    return " and ".join(f"{count} {name}{f' of {size} bytes' if size else ''}" for size, count in counts.items())
-
-
-def _sass_text(name: str, counts: Mapping[int, int]) -> str:
-    suffixes = {0: "", 1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128", 32: ".256"}
-    return " and ".join(f"{count} {_SASS_NAME[name]}{suffixes[size]}" for size, count in counts.items())

@@ -75,6 +75,8 @@ def _show(found: Simulation) -> None:
     from kernelbench.report.tables import NUMBER, WORD
 
     say(f"{found.kernel} {'ended' if found.ended else 'did not end'}; {_number(len(found.faults), 'fault')}.")
+    if found.grouping:
+        say(f"Shared accesses are {found.grouping}.")
     for line in found.printed.splitlines():
         say(line)
     tell(*map(str, found.faults), *map(str, found.notes))

@@ -1,6 +1,7 @@
 """Counters of the simulator: per launch, per source line, and per row of results.
 
-They follow the PTX, so a GPU may count otherwise. Where blocks were sampled they are scaled to the whole grid.
+They follow the PTX, so a GPU may count otherwise; shared accesses follow the machine code, see GROUPED. Where blocks
+were sampled they are scaled to the whole grid.
 """
 
 from __future__ import annotations
@@ -8,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import add
+
+JOINED = "ptxas re-vectorised memory operations"  # begins what a note on machine code says of joined accesses
+# Shared accesses that ptxas joined into wider ones count as joined: all of them, or those where that is clear.
+GROUPED = "grouped as the machine code does"
+GROUPED_IN_PART = "grouped in part as the machine code does"
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class LaunchCounters:
     # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
+    grouping: str = ""  # GROUPED, GROUPED_IN_PART, or "" where each access counts as in the PTX
 
     @property
     def sampled(self) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import kernelbench
+from kernelbench.build import machine_lines
 from kernelbench.core import dtypes
-from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.counters import JOINED, LaunchCounters
 from kernelbench.core.differences import Differences, differences
 from kernelbench.core.errors import DeviceError, MissingLibrary, PtxError, Unsupported
 from kernelbench.core.records import (
@@ -33,7 +34,7 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
 from kernelbench.devices.written_elements import ranges
 from kernelbench.simt import native
-from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator
+from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator, free_memory
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.ir import Module
@@ -148,7 +149,7 @@ class SimulatedDevice:
         return ranges(sectors, self._last.states(allocation.name), ByteState.SOUND, output.itemsize, output.size)
 
     def free_bytes(self) -> int:
-        return min(_free_memory(), VERIFICATION_BYTES)
+        return min(free_memory(), VERIFICATION_BYTES)
 
     def release(self) -> None:
         self._start()
@@ -213,7 +214,9 @@ class SimulatedDevice:
                 self._modules[binary.key] = parse(binary.ptx_path.read_text())
             if key not in self._programs:
                 module = self._modules[binary.key]
-                self._programs[key] = lower(flatten(module, entry), module, native.has_operation)
+                joined = JOINED in binary.facts[entry].machine_code
+                lines = machine_lines(binary.path).get(entry, {}) if joined else {}
+                self._programs[key] = lower(flatten(module, entry), module, native.has_operation, lines)
         except PtxError as error:
             raise DeviceError(str(error)) from error
         except OSError as error:
@@ -234,7 +237,7 @@ class SimulatedDevice:
             return
         needed = sum(array.nbytes for array in arrays.values()) + sum(nbytes for _, nbytes in plan.scratch)
         needed *= 2 if self.strict else 1  # strict keeps a state for each byte
-        room = int(RESERVE * _free_memory())
+        room = int(RESERVE * free_memory())
         if needed > room:
             raise DeviceError(
                 f"all of its blocks need {bytes_text(needed)} of memory, {bytes_text(room)} are free; choose smaller "
@@ -289,13 +292,3 @@ def _argument(one: str | Scalar | TensorMap, allocations: Mapping[str, Allocatio
 
 def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
-
-
-def _free_memory() -> int:
-    """Memory that new arrays may take: free, or used by the system for caching only."""
-    try:
-        with open("/proc/meminfo") as file:
-            lines = dict(line.split(":", 1) for line in file)
-        return int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")

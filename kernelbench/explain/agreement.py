@@ -1,6 +1,7 @@
 """How the hardware's counters of a launch agree with the simulator's, and what explains a difference.
 
-Both count the same accesses: the simulator those of the PTX, the hardware those of the machine code. So a difference is
+Both count the same accesses: the simulator those of the PTX, joined as ptxas did in shared memory where that is clear,
+the hardware those of the machine code. So a difference is
 explained where the machine code has other accesses of that kind than the PTX, or where the simulator ran a sample of
 the blocks and the difference is no larger than one block of the sample weighs. All others are unexplained.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.counters import GROUPED, JOINED, LaunchCounters
 from kernelbench.core.hardware_counters import COMPARED, Agreement, simulated_values
 from kernelbench.core.units import digits
 
@@ -64,6 +65,8 @@ def _reason(name: str, real: float, simulated: int, launch: LaunchCounters, mach
     if not machine_code.startswith("not available"):
         access = name.rpartition("_")[0]
         clauses = [one for one in machine_code.split("; ") if any(word in f" {one} " for word in _NAMES[access])]
+        if launch.grouping == GROUPED and access in ("shared_load", "shared_store"):
+            clauses = [one for one in clauses if not one.startswith(JOINED)]
         if clauses:
             return "; ".join(clauses)
     if launch.sampled and abs(real - simulated) * launch.blocks_run <= max(real, simulated):

@@ -4,7 +4,9 @@ statements."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 
+from kernelbench.core.counters import GROUPED
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
@@ -60,9 +62,20 @@ def sentences(counted: Mapping[str, Counted], found: Sequence[Evidence] = ()) ->
             text = rule.says(facts)
             if text:
                 yield Sentence(rule.name, name, text, _links(name, rule.about, found))
-        for note in dict.fromkeys(shape.machine_code for shape in one.shapes):
-            if note and not note.startswith("not available"):
-                yield Sentence("machine_code", name, f"{note}: the GPU counts otherwise there")
+        for text in dict.fromkeys(_machine_code(one)):
+            yield Sentence("machine_code", name, text)
+
+
+def _machine_code(one: Counted) -> Iterable[str]:
+    """How the machine code of each launch differs from its PTX, and whether counts follow it."""
+    for shape, launch in zip_longest(one.shapes, one.launches):
+        note, grouping = (shape.machine_code if shape else ""), (launch.grouping if launch else "")
+        if note and not note.startswith("not available"):
+            alone = grouping == GROUPED and "; " not in note
+            if not grouping:
+                yield f"{note}: the GPU counts otherwise there"
+            else:
+                yield f"{note}: shared accesses are {grouping}{'' if alone else ', elsewhere the GPU counts otherwise'}"
 
 
 def _links(name: str, about: Sequence[str], found: Sequence[Evidence]) -> tuple[Link, ...]:

@@ -201,7 +201,8 @@ class CaseRun:
             )
 
     def _counting_notes(self, contender: Contender, settings: Settings) -> list[str]:
-        """Why a simulated row has no time, how much of it was run and verified, and races that it relies on."""
+        """Why a simulated row has no time, how much of it was run and verified, which counts follow the machine code,
+        and races that it relies on."""
         launches = self.counters.get(contender.implementation.name)
         if launches is None:
             return []
@@ -210,6 +211,7 @@ class CaseRun:
         return [
             *([NOT_TIMED] if settings.precision else []),
             *sampled[:1],
+            *list(dict.fromkeys(one.grouping for one in launches if one.grouping))[:1],
             *list(dict.fromkeys(note for one in launches for note in one.notes))[:MOST_NOTES],
             *(["nothing verified: every output of the sample depends on blocks outside it"] if unverified else []),
         ]

@@ -211,7 +211,13 @@ def _post_dominators(edges: Sequence[Sequence[int]]) -> list[int | None]:
                 changed = True
             if steps > MOST_STEPS:
                 raise PtxError(f"control flow of {exit} blocks is too complex to find its reconvergence points")
-    return [None if joins[number] == exit else joins[number] for number in range(exit)]
+    return [None if joins.get(number, exit) == exit else joins[number] for number in range(exit)]
+
+
+def dominators(blocks: Sequence[Block]) -> list[int | None]:
+    """The immediate dominator of each block, through which every path to it leads; None for the first."""
+    before = _reversed([block.successors for block in blocks], len(blocks))[:-1]
+    return _post_dominators([[*edges, *([len(blocks)] if not number else [])] for number, edges in enumerate(before)])
 
 
 def _postorder(edges: Sequence[Sequence[int]], start: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
 from kernelbench.simt import ir
 from kernelbench.simt.interface import SECTOR, WAYS_ABOVE
 from kernelbench.simt.machine import LaunchReport
@@ -72,6 +72,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
         blocks_run=report.blocks_run,
         notes=tuple(str(note) for note in report.notes),
         conflicts=conflicts,
+        grouping="" if not report.joined else GROUPED_IN_PART if report.unclear else GROUPED,
     )
 
 

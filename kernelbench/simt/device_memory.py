@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -222,3 +223,13 @@ def _reserve() -> tuple[mmap.mmap, int]:
             return found, size
         found.close()
         return mmap.mmap(-1, size // 2, flags=flags), size // 2
+
+
+def free_memory() -> int:
+    """Memory that new arrays may take: free, or used by the system for caching only."""
+    try:
+        with open("/proc/meminfo") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")

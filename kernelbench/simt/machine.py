@@ -18,7 +18,7 @@ from kernelbench.simt import interface, ir, native
 from kernelbench.simt.device_memory import Allocation, DeviceMemory
 from kernelbench.simt.faults import NOTES, Fault, describe
 from kernelbench.simt.interface import Sample, Status
-from kernelbench.simt.prepared import Extent, Prepared, configuration, pack_arguments
+from kernelbench.simt.prepared import Extent, Prepared, chosen_blocks, configuration, pack_arguments, together_of
 
 __all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
@@ -37,7 +37,7 @@ class LaunchReport:
     """What one launch did. `counters`: interface.COUNTERS, one per instruction of `sources`. `blocks`: of the grid;
     `blocks_run` of them ran. `sectors_read`, `sectors_written`: distinct sectors of global memory. `notes`: races that
     programs rely on, no errors. `unsound_blocks` read what blocks that did not run would have written. `ended`: False
-    if a block does not terminate."""
+    if a block does not terminate. `joined`, `unclear`: as in Program."""
 
     entry: str
     sources: tuple[ir.Instruction, ...]
@@ -52,6 +52,8 @@ class LaunchReport:
     sectors_written: int
     ended: bool
     printed: str = ""  # by printf
+    joined: int = 0
+    unclear: int = 0
 
 
 class Machine:
@@ -100,8 +102,8 @@ class Machine:
         """
         prepared = self._prepare(program)
         extent = configuration(program, grid, block, cluster, shared_bytes)
-        together = _together(extent, prod(extent.grid) if cooperative else co_resident)
-        chosen = _chosen(extent, blocks, together)
+        together = together_of(extent, prod(extent.grid) if cooperative else co_resident)
+        chosen = chosen_blocks(extent, blocks, together)
         sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
         if sampled and in_order and not incomplete:
             sampled = Sample.FIRST_BLOCKS
@@ -200,6 +202,8 @@ class Machine:
             sectors_written=written,
             ended=launch.status == Status.FINISHED,
             printed=call.printed[: launch.printed_bytes].tobytes().decode(errors="replace"),
+            joined=program.joined,
+            unclear=program.unclear,
         )
 
 
@@ -254,46 +258,3 @@ class _Call:
             if not begun.acquire(blocking=False):
                 done.wait()
             raise
-
-
-def _together(extent: Extent, group: int) -> int:
-    """Number of co-resident blocks. DeviceError if the grid is not a multiple of it."""
-    total, cluster = prod(extent.grid), prod(extent.cluster)
-    if group < 1 or total % group:
-        raise DeviceError(f"{total} blocks cannot run in groups of {group}: expected a grid of whole groups")
-    if 1 < group < total and cluster > 1:
-        raise DeviceError(f"groups of {group} blocks in clusters of {cluster}: expected either groups or clusters")
-    return max(group, cluster)
-
-
-def _chosen(extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int) -> npt.NDArray[np.uint64]:
-    """The blocks to run in ascending order, with those of a cluster next to each other."""
-    total, cluster = prod(extent.grid), prod(extent.cluster)
-    if blocks is None:
-        every = np.arange(total, dtype=np.uint64)
-    else:
-        every = np.unique(np.asarray(blocks, np.int64))
-        if every.size and not 0 <= every[0] <= every[-1] < total:
-            raise DeviceError(f"block {every[-1] if every[0] >= 0 else every[0]} of a grid of {total}")
-        if together > cluster and (np.unique(every // together, return_counts=True)[1] != together).any():
-            raise DeviceError(f"{together} blocks wait for each other: all of them must run, or none")
-        every = every.astype(np.uint64)
-    if cluster == 1:
-        return every
-    return _by_cluster(extent, every)
-
-
-def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """All blocks of the clusters that contain a chosen block, ordered by rank within each cluster."""
-    grid = np.array(extent.grid, np.uint64)
-    cluster = np.array(extent.cluster, np.uint64)
-    places = (
-        np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])]) // cluster[:, None]
-    )
-    first = np.unique(places.T[:, ::-1], axis=0)[:, ::-1] * cluster  # [clusters, xyz], z slowest
-    ranks = np.arange(prod(extent.cluster), dtype=np.uint64)
-    inside = np.stack(
-        [ranks % cluster[0], ranks // cluster[0] % cluster[1], ranks // (cluster[0] * cluster[1])], axis=1
-    )
-    x, y, z = (first[:, None, :] + inside[None, :, :]).reshape(-1, 3).T
-    return np.ascontiguousarray(x + grid[0] * (y + grid[1] * z))

@@ -1,4 +1,4 @@
-"""Converts programs into the runtime's structures, and checks a launch's configuration and arguments."""
+"""Converts programs into the runtime's structures, and checks a launch's configuration, arguments and blocks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError
 from kernelbench.simt import interface, ir, native
@@ -172,3 +173,48 @@ def _bytes_of(argument: Any, parameter: ir.Parameter) -> bytes | None:
     if isinstance(argument, float):
         return struct.pack("<d" if parameter.bytes == 8 else "<f", argument)
     return (argument & ((1 << (8 * parameter.bytes)) - 1)).to_bytes(parameter.bytes, "little")
+
+
+def together_of(extent: Extent, group: int) -> int:
+    """Number of co-resident blocks. DeviceError if the grid is not a multiple of it."""
+    total, cluster = prod(extent.grid), prod(extent.cluster)
+    if group < 1 or total % group:
+        raise DeviceError(f"{total} blocks cannot run in groups of {group}: expected a grid of whole groups")
+    if 1 < group < total and cluster > 1:
+        raise DeviceError(f"groups of {group} blocks in clusters of {cluster}: expected either groups or clusters")
+    return max(group, cluster)
+
+
+def chosen_blocks(
+    extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int
+) -> npt.NDArray[np.uint64]:
+    """The blocks to run in ascending order, with those of a cluster next to each other."""
+    total, cluster = prod(extent.grid), prod(extent.cluster)
+    if blocks is None:
+        every = np.arange(total, dtype=np.uint64)
+    else:
+        every = np.unique(np.asarray(blocks, np.int64))
+        if every.size and not 0 <= every[0] <= every[-1] < total:
+            raise DeviceError(f"block {every[-1] if every[0] >= 0 else every[0]} of a grid of {total}")
+        if together > cluster and (np.unique(every // together, return_counts=True)[1] != together).any():
+            raise DeviceError(f"{together} blocks wait for each other: all of them must run, or none")
+        every = every.astype(np.uint64)
+    if cluster == 1:
+        return every
+    return _by_cluster(extent, every)
+
+
+def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """All blocks of the clusters that contain a chosen block, ordered by rank within each cluster."""
+    grid = np.array(extent.grid, np.uint64)
+    cluster = np.array(extent.cluster, np.uint64)
+    places = (
+        np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])]) // cluster[:, None]
+    )
+    first = np.unique(places.T[:, ::-1], axis=0)[:, ::-1] * cluster  # [clusters, xyz], z slowest
+    ranks = np.arange(prod(extent.cluster), dtype=np.uint64)
+    inside = np.stack(
+        [ranks % cluster[0], ranks // cluster[0] % cluster[1], ranks // (cluster[0] * cluster[1])], axis=1
+    )
+    x, y, z = (first[:, None, :] + inside[None, :, :]).reshape(-1, 3).T
+    return np.ascontiguousarray(x + grid[0] * (y + grid[1] * z))

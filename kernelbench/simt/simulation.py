@@ -15,6 +15,7 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
+from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import lower
@@ -25,6 +26,8 @@ from kernelbench.simt.textures import Texture, as_bytes
 
 Value = npt.NDArray[Any] | Texture | TensorMap | np.generic | int | float | bytes
 
+NO_CODE: Mapping[str, MachineLines] = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class Simulation:
@@ -33,7 +36,7 @@ class Simulation:
     `outputs`: every array after the launch, by name, with the shape and type that it was passed with.
     `counters`: of the whole grid; `lines`: the same by (file, line) of the source. `faults`: mistakes of the kernel;
     `notes`: races that programs rely on. `ended`: False if a block does not end. `printed`: the text of
-    printf, at most 1 MiB, in no order of warps.
+    printf, at most 1 MiB, in no order of warps. `grouping`: as in LaunchCounters.
     """
 
     kernel: str
@@ -44,6 +47,7 @@ class Simulation:
     notes: tuple[Fault, ...]
     ended: bool
     printed: str
+    grouping: str
 
 
 def simulate(
@@ -58,6 +62,7 @@ def simulate(
     cooperative: bool = False,
     threads: int | None = None,
     stack_bytes: int = STACK_BYTES,
+    machine: Mapping[str, MachineLines] = NO_CODE,
 ) -> Simulation:
     """Run `kernel` of `ptx` on the CPU with the launch that a GPU would get.
 
@@ -65,27 +70,29 @@ def simulate(
     up to three. `arrays`: the kernel's arguments in their order, by names of your choice. A NumPy array becomes an
     array in device memory, which the kernel gets the address of; it is copied, and never changed itself. An array that
     is passed twice is one array on the device. A Texture becomes a texture or surface object, a TensorMap what
-    cuTensorMapEncodeTiled makes. Scalars (NumPy's,
-    Python's, or bytes for a structure) must have the size of their parameter. `shared_bytes`: dynamic shared memory.
+    cuTensorMapEncodeTiled makes. Scalars (NumPy's, Python's, or bytes for a structure) must have the size of their
+    parameter. `shared_bytes`: dynamic shared memory.
     `strict`: also detect races on shared memory and reads of uninitialised memory. `cooperative`: all blocks run
     concurrently. `threads`: of the CPU; None: all. `stack_bytes`: of a thread, for functions that call themselves.
+    `machine`: by kernel, the lines of the cubin made of this PTX, as kernelbench.build.machine_lines(cubin) reads them;
+    shared accesses that ptxas joined then count as joined.
 
     Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
     BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.
     """
     module = parse(ptx)
     name = kernel_named(module, kernel)
-    program = lower(flatten(module, name), module, native.has_operation)
-    machine, sizes = Machine(), [one.bytes for one in program.parameters]
+    program = lower(flatten(module, name), module, native.has_operation, machine.get(name, {}))
+    device, sizes = Machine(), [one.bytes for one in program.parameters]
     given = {key: value.array if isinstance(value, Texture | TensorMap) else value for key, value in arrays.items()}
     passed = {key: value for key, value in given.items() if isinstance(value, np.ndarray)}
-    places = _placed(machine.memory, passed)
-    report = machine.launch(
+    places = _placed(device.memory, passed)
+    report = device.launch(
         program,
         _axes(grid),
         _axes(block),
         [
-            _argument(machine.memory, places, key, value, number < len(sizes) and sizes[number])
+            _argument(device.memory, places, key, value, number < len(sizes) and sizes[number])
             for number, (key, value) in enumerate(arrays.items())
         ],
         shared_bytes,
@@ -105,6 +112,7 @@ def simulate(
         notes=report.notes,
         ended=report.ended,
         printed=report.printed,
+        grouping=found.grouping,
     )
 
 

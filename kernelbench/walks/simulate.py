@@ -15,6 +15,7 @@ from kernelbench.core.sources import content
 from kernelbench.simt import Simulation, kernel_named
 from kernelbench.simt import simulate as launch
 from kernelbench.simt.arguments import arguments
+from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.machine import STACK_BYTES
 from kernelbench.simt.parse import parse
 
@@ -42,7 +43,7 @@ def simulate(asked: Launch) -> Simulation:
     """Compile the file unless it is PTX, and run the launch.
 
     Raises InputError for an argument that cannot be understood, BuildError if nvcc refuses the file."""
-    ptx = _ptx(asked)
+    ptx, machine = _code(asked)
     module = parse(ptx)
     kernel = kernel_named(module, asked.entry)
     arrays = arguments(asked.arguments, module.functions[kernel].parameters, asked.seed)
@@ -50,6 +51,7 @@ def simulate(asked: Launch) -> Simulation:
         *(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes),
         strict=asked.strict,
         stack_bytes=STACK_BYTES if asked.stack_bytes is None else asked.stack_bytes,
+        machine=machine,
     )
 
 
@@ -60,14 +62,16 @@ def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
-def _ptx(asked: Launch) -> str:
+def _code(asked: Launch) -> tuple[str, Mapping[str, MachineLines]]:
+    """The PTX, and the machine code of its lines if the file is compiled here."""
     text = content(asked.file).decode(errors="replace")
     if asked.file.suffix == ".ptx":
-        return text
-    from kernelbench.build import BuildRequest, build, find_compiler
+        return text, {}
+    from kernelbench.build import BuildRequest, build, find_compiler, machine_lines
 
     request = BuildRequest(asked.file, (), asked.architecture)
-    found = build([request], find_compiler(asked.nvcc), places.cache())[request]
+    compiler = find_compiler(asked.nvcc)
+    found = build([request], compiler, places.cache())[request]
     if isinstance(found, Exception):
         raise found
-    return found.ptx_path.read_text()
+    return found.ptx_path.read_text(), machine_lines(found.path, compiler)

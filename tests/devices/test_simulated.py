@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest
-from kernelbench.core.counters import total
+from kernelbench.build import BuildRequest, machine_lines
+from kernelbench.core.counters import GROUPED, total
 from kernelbench.core.errors import DeviceError, MissingLibrary
 from kernelbench.core.records import (
     Binary,
@@ -295,3 +295,32 @@ def test_a_missing_ptx_file_is_named(binary: Binary) -> None:
     lost = replace(binary, key="lost", ptx_path=Path("nowhere.ptx"))
     result = run(lost, (4, 4), "twice")
     assert (result.status, result.reason[:11]) == ("failed", "nowhere.ptx")
+
+
+JOINED = """
+extern "C" __global__ void twice(const float* x, float* y, long n) {
+  __shared__ float s[256];
+  const int first = blockIdx.x * 256, t = threadIdx.x;
+  s[t] = x[first + t];
+  __syncthreads();
+  if (t < 64) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) y[first + 4 * t + k] = 2 * s[4 * t + k];
+  }
+}
+"""
+
+
+def test_accesses_that_ptxas_joins_count_as_joined_and_the_row_says_so(tmp_path: Path) -> None:
+    joined = compiled(JOINED, tmp_path)
+    if not machine_lines(joined.path):
+        pytest.skip("there is no nvdisasm")
+    result = run(joined, (8, 256), "twice")
+    assert (result.status, result.reason) == ("ok", f"not timed: simulated; {GROUPED}")
+    (launch,) = result.counters
+    assert launch.grouping == GROUPED
+    assert (launch.counters.shared_load_requests, launch.counters.shared_load_wavefronts) == (8 * 2, 8 * 2 * 4)
+    unknown = {"twice": replace(joined.facts["twice"], machine_code="")}
+    result = run(replace(joined, key="other", facts=unknown), (8, 256), "twice")
+    assert result.reason == "not timed: simulated"
+    assert result.counters[0].counters.shared_load_requests == 8 * 2 * 4

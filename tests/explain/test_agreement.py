@@ -1,10 +1,13 @@
 """When counters of the hardware and of the simulator agree, and what explains a difference."""
 
+from dataclasses import replace
+
 import pytest
 
-from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
 from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, simulated_values, tally
 from kernelbench.explain.agreement import compared
+from kernelbench.explain.case import sentences
 from kernelbench.explain.counted import Counted, LaunchShape
 from kernelbench.explain.measured import side_by_side
 
@@ -35,6 +38,27 @@ def test_a_difference_is_explained_by_accesses_of_its_kind_only() -> None:
     assert both.explanation == f"shared_load_wavefronts: {MERGED}"
     assert compared(real, launch(), "").unexplained == ("shared_load_wavefronts",)
     assert compared(real, launch(), "not available: no LDS is known").unexplained == ("shared_load_wavefronts",)
+
+
+def test_joined_accesses_explain_nothing_where_they_count_as_joined() -> None:
+    real = {**REAL, "shared_load_wavefronts": 750.0}
+    assert compared(real, replace(launch(), grouping=GROUPED), MERGED).unexplained == ("shared_load_wavefronts",)
+    assert compared(real, replace(launch(), grouping=GROUPED_IN_PART), MERGED).agreement == "explained"
+    left_out = f"{MERGED}; ptxas left out 2 LDS"
+    assert compared(real, replace(launch(), grouping=GROUPED), left_out).explanation.endswith(": ptxas left out 2 LDS")
+    local = "ptxas re-vectorised memory operations: 16 ld.local of 4 bytes became 4 LDL.128"
+    assert compared({"local_load_sectors": 5.0}, replace(launch(), grouping=GROUPED), local).agreement == "explained"
+
+
+def test_sentences_say_which_counts_follow_the_machine_code() -> None:
+    def text(note: str, grouping: str) -> str:
+        one = counted(replace(launch(), grouping=grouping), machine_code=note)
+        return next(each.text for each in sentences({"i": one}) if each.rule == "machine_code")
+
+    assert text(MERGED, "") == f"{MERGED}: the GPU counts otherwise there"
+    assert text(MERGED, GROUPED) == f"{MERGED}: shared accesses are {GROUPED}"
+    for note, grouping in ((MERGED, GROUPED_IN_PART), (f"{MERGED}; ptxas left out 2 LDG", GROUPED)):
+        assert text(note, grouping) == f"{note}: shared accesses are {grouping}, elsewhere the GPU counts otherwise"
 
 
 @pytest.mark.parametrize(

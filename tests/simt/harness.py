@@ -1,6 +1,6 @@
 """Runs kernels of a PTX text on the simulator, with NumPy arrays as the memory of the device."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from kernelbench.core.counters import Counters
 from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 from kernelbench.simt.parse import parse
+from kernelbench.simt.simulation import NO_CODE
 
 Argument = NDArray[np.generic] | np.generic | bytes
 
@@ -32,7 +34,7 @@ class Outcome:
 
 
 @lru_cache(maxsize=8)
-def _module(ptx: str) -> tuple[Module, dict[str, Program]]:
+def _module(ptx: str) -> tuple[Module, dict[tuple[str, bool], Program]]:
     """A text and what has been lowered of it, for all tests that run it: nothing of a machine is in them."""
     return parse(ptx), {}
 
@@ -40,8 +42,8 @@ def _module(ptx: str) -> tuple[Module, dict[str, Program]]:
 class Kernels:
     """The kernels of one module. Variables of the module keep their values from one run to the next."""
 
-    def __init__(self, ptx: str) -> None:
-        self.text = ptx
+    def __init__(self, ptx: str, machine: Mapping[str, MachineLines] = NO_CODE) -> None:
+        self.text, self._lines = ptx, machine
         self.module, self._programs = _module(ptx)
         self.machine = Machine()
 
@@ -50,9 +52,11 @@ class Kernels:
         return [name for name, function in self.module.functions.items() if function.entry]
 
     def program(self, entry: str) -> Program:
-        if entry not in self._programs:
-            self._programs[entry] = lower(flatten(self.module, entry), self.module, native.has_operation)
-        return self._programs[entry]
+        key = entry, entry in self._lines
+        if key not in self._programs:
+            lines = self._lines.get(entry, {})
+            self._programs[key] = lower(flatten(self.module, entry), self.module, native.has_operation, lines)
+        return self._programs[key]
 
     def run(
         self,

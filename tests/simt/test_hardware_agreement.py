@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kernelbench.build.sass import line_disassemblers
 from kernelbench.core.records import Binary
 from tests.build.binaries import all_built
 from tests.simt.hardware import agreement
 from tests.simt.hardware.trials import trials
 
+# Figures that differed when the record was made, since the simulator did not join accesses as ptxas does.
+FOLLOWED = (("tiled product", "shared load wavefronts"),)
 RECORD = Path(__file__).resolve().parents[2] / "results" / "h200" / "simulator"
 
 
@@ -30,8 +33,13 @@ def test_counters_are_those_of_the_hardware_or_the_machine_code_says_why() -> No
     chosen = [one for one in trials() if (one.name, 0) in hardware]
     assert len(chosen) >= 60
     rows, _ = agreement.compare(chosen, all_built({one.request for one in chosen}), hardware, {})
+    followed = set(FOLLOWED) if list(line_disassemblers()) else set()
     for row in rows:
         before = kept[row["trial"], row["launch"], row["metric"]]
+        if (row["trial"], row["metric"]) in followed:
+            assert row["equal"], row
+            assert before["equal"] == "False"
+            continue
         assert str(row["simulator"]) == before["simulator"], f"{row['trial']}: {row['metric']}"
         assert row["equal"] or before["note"], f"{row['trial']}: {row['metric']} differs, and nothing says why"
         if row["metric"] == agreement.ATOMICS:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
+from kernelbench.simt.grouping import Grouping, MachineLines, group_accesses
 from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import (
     arithmetic,
@@ -52,11 +53,18 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     warp.TABLE,
     warpgroup.TABLE,
 )
+NO_LINES: MachineLines = {}
 LONGEST_KEY = 5  # most parts of an opcode in a key of a TABLE
 
 
-def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
-    """`function`: of inline.flatten. `has_operation("add_u32")`: whether the runtime has it."""
+def lower(
+    function: ir.Function,
+    module: ir.Module,
+    has_operation: Callable[[str], bool],
+    machine: MachineLines = NO_LINES,
+) -> Program:
+    """`function`: of inline.flatten. `has_operation("add_u32")`: whether the runtime has it.
+    `machine`: the kernel's machine code; accesses that it joins are counted as it makes them."""
     function = _closed(function)
     context = Context(function, module, control_flow(function))
     for one in function.instructions:
@@ -65,7 +73,10 @@ def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str
         operation = context.code[-1].operation
         if operation and not has_operation(operation):
             context.refuse(f"not supported (the simulator has no operation {operation})")
-    return _program(context)
+    grouping = group_accesses(function, context.flow, context.layout.shared_offset, machine)
+    for index, joined in grouping.joined.items():
+        context.code[index] = replace(context.code[index], c=joined.bytes, e=joined.first)
+    return _program(context, grouping)
 
 
 def _lowering(context: Context, one: ir.Instruction) -> Lowering:
@@ -86,7 +97,7 @@ def _closed(function: ir.Function) -> ir.Function:
     return replace(function, instructions=(*code, ir.Instruction(("exit",), (), None, "exit", line, None)))
 
 
-def _program(context: Context) -> Program:
+def _program(context: Context, grouping: Grouping) -> Program:
     function, layout = context.function, context.layout
     zeroed = [context.register_slot(name) for name in context.flow.undefined]
     zeroed += [(context.frame, 8 * LANES)] if function.routines else []
@@ -116,6 +127,8 @@ def _program(context: Context) -> Program:
         reserved=layout.reserved,
         functions=_pointed_to(context),
         frames=frames,
+        joined=sum(one.bytes > 0 for one in grouping.joined.values()),
+        unclear=grouping.unclear,
     )
 
 

@@ -54,6 +54,11 @@ class Layout:
     def place(self, name: str) -> Place | None:
         return self._places.get(name)
 
+    def shared_offset(self, name: str) -> int | None:
+        """None for a name that is no shared variable's."""
+        place = self._places.get(name)
+        return place.offset if place is not None and place.space == "shared" else None
+
     def _stack(self, space: str, variables: Iterable[ir.Variable]) -> int:
         offset = 0
         for one in variables:

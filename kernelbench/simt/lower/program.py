@@ -86,6 +86,8 @@ class Program:
     reserved: tuple[int, int] = (0, 0)  # offset and bytes of the system's part of shared memory
     functions: Mapping[str, int] = field(default_factory=dict)  # addresses of those that variables point to
     frames: tuple[tuple[int, int], ...] = ()  # of its routines: bytes of a frame here, and of a GPU's stack
+    joined: int = 0  # accesses of the machine code that count for several of the PTX
+    unclear: int = 0  # groups of accesses that the machine code joins, and that count as in the PTX
 
     def local_bytes_with(self, stack_bytes: int) -> int:
         """Local memory of a thread whose calls may take `stack_bytes` of a GPU's stack."""

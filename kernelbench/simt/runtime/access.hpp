@@ -13,6 +13,8 @@ struct Access {
     u64 at[LANES];  // host addresses
     u32 lanes;      // those with a valid address; the others got a fault
     Gather gather = nullptr;  // of a store
+    u32 joined = NONE;  // bytes of the machine code's access, of which this is a part; NONE: they are the same
+    u32 first = 0;      // it counts only for parts whose address, modulo `joined`, is below
     Shape shape;
 };
 

@@ -29,11 +29,31 @@ void count_conflict(Counters& counters, u64 passes, u64 ideal) {
     }
 }
 
+// The machine code makes several accesses as one: it counts once, for the one that begins it.
+void count_joined(Counters& counters, Purpose purpose, const Access& access) {
+    const u32 bytes = access.joined;
+    if (!bytes || access.at[first_lane(access.lanes)] % bytes >= access.first) {
+        return;
+    }
+    u64 at[LANES] = {};
+    each_lane(access.lanes, [&](int lane) { at[lane] = access.at[lane] / bytes * bytes; });
+    const u64 passes = count_wavefronts(at, access.lanes, bytes, purpose);
+    const u64 ideal = count_ideal_wavefronts(at, access.lanes, bytes);
+    ++counters.shared_requests;
+    counters.wavefronts += passes;
+    counters.ideal_wavefronts += ideal;
+    count_conflict(counters, passes, ideal);
+}
+
 // Compare-and-swap takes two passes for each pass of other atomics. If an atomic only counts its lanes (f is 1, see
 // lower/memory.py), lanes on one word are served together, as for a store.
 void count_shared(Counters& counters, const Instruction& instruction, u32 bytes, Purpose purpose,
                   const Access& access) {
     const bool update = purpose == Purpose::update;
+    if (access.joined != NONE) {
+        count_joined(counters, purpose, access);
+        return;
+    }
     const u32 passes_each = update && instruction.e != NONE ? 2 : 1;
     const Purpose way = update && instruction.f == 1 ? Purpose::write : purpose;
     ++counters.shared_requests;

@@ -38,6 +38,8 @@ void load(Warp& warp, const Instruction& instruction, u32 lanes) {
     const u32 count = instruction.f;
     Access access;
     access.lanes = lanes;
+    access.joined = instruction.c;
+    access.first = instruction.e;
     form_addresses(warp, instruction, access.at);
     resolve(warp, instruction, count * sizeof(Element), Purpose::read, access);
     if (access.shape == Shape::contiguous) {
@@ -83,6 +85,8 @@ void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     access.lanes = lanes;
     form_addresses(warp, instruction, access.at);
     access.gather = gather<Element, Register>;
+    access.joined = instruction.c;
+    access.first = instruction.e;
     resolve(warp, instruction, count * sizeof(Element), Purpose::write, access);
     if (access.shape == Shape::contiguous && count == 1) {
         const Register* from = lanes_of<Register>(warp.registers, instruction.x[0]);

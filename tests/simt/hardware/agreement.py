@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelbench.build import BuildRequest
+from kernelbench.build import BuildRequest, machine_lines
 from kernelbench.build.sass import cross_check, disassemble
 from kernelbench.core.counters import Counters
 from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS
@@ -59,6 +59,7 @@ def compare(
     from tests.simt.hardware.simulate import simulate  # measuring needs no simulator
 
     machine_code = {binary.key: disassemble(binary.path) for binary in binaries.values()}
+    lines = {binary.key: machine_lines(binary.path) for binary in binaries.values()}
     numbers = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in hardware))}
     rows, results = [], []
     for trial in trials:
@@ -66,7 +67,7 @@ def compare(
             continue
         binary = binaries[trial.request]
         ptx = binary.ptx_path.read_text()
-        counted, computed = simulate(trial, ptx)
+        counted, computed = simulate(trial, ptx, lines[binary.key])
         for launch, counters in enumerate(counted):
             check = cross_check(ptx, trial.launches[launch].entry, machine_code[binary.key])
             note = check.note or (check.copies if counters.divergent_branches else "")

@@ -1,5 +1,6 @@
 """The launches of a trial on the simulator."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from kernelbench.core import dtypes
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Launch, Scalar
 from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.machine import LaunchReport
+from kernelbench.simt.simulation import NO_CODE
 from tests.simt.hardware.trials import Trial
 from tests.simt.harness import Kernels
 
@@ -17,9 +20,9 @@ from tests.simt.harness import Kernels
 class Simulation:
     """A trial's arrays on a machine of its own, and its kernels, ready to run."""
 
-    def __init__(self, trial: Trial, ptx: str) -> None:
+    def __init__(self, trial: Trial, ptx: str, machine: Mapping[str, MachineLines] = NO_CODE) -> None:
         self.trial = trial
-        self._kernels = Kernels(ptx)
+        self._kernels = Kernels(ptx, machine)
         self._arrays = {}
         for name, host in trial.arrays.items():
             self._arrays[name] = self._kernels.machine.memory.allocate(name, host.nbytes, trial.role(name))
@@ -54,8 +57,10 @@ class Simulation:
         return self._arrays[name].view(like.dtype, like.shape).copy()
 
 
-def simulate(trial: Trial, ptx: str, **options: Any) -> tuple[list[Counters], dict[str, NDArray[Any]]]:
+def simulate(
+    trial: Trial, ptx: str, machine: Mapping[str, MachineLines] = NO_CODE, **options: Any
+) -> tuple[list[Counters], dict[str, NDArray[Any]]]:
     """Counters of each launch, and the outputs."""
-    simulation = Simulation(trial, ptx)
+    simulation = Simulation(trial, ptx, machine)
     counted = simulation.run(**options)
     return counted, {name: simulation.array(name) for name in trial.outputs}
