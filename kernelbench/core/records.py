@@ -35,6 +35,8 @@ from kernelbench.core.operations import root_of_range as root_of_range  # noqa: 
 from kernelbench.core.operations import x_to_y as x_to_y  # noqa: PLC0414
 from kernelbench.core.operations import x_to_y_by_element as x_to_y_by_element  # noqa: PLC0414
 from kernelbench.core.parts import PART, Step
+from kernelbench.core.tunable import Constant as Constant  # noqa: PLC0414
+from kernelbench.core.tunable import CostModel as CostModel  # noqa: PLC0414
 from kernelbench.core.tunable import Tunable as Tunable  # noqa: PLC0414
 
 # ---- Requests ------------------------------------------------------------------------------------

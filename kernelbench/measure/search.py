@@ -1,12 +1,13 @@
 """Searches for plan arguments that make one case faster than the plan's own rule does.
 
-Kernel Tuner proposes candidates. Each is planned, built, verified and timed like an implementation of a run, in the
-same rounds as the rule. The best are timed once more, with more samples. A candidate that is refused, does not
-compile, hangs or gives wrong results gets a reason instead of a time.
+The kernel lists its candidates, or Kernel Tuner proposes them. Each is planned, built, verified and timed like an
+implementation of a run, in the same rounds as the rule. The best are timed once more, with more samples. A candidate
+that is refused, does not compile, hangs or gives wrong results gets a reason instead of a time.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -56,8 +57,13 @@ class Search:
         assert implementation.tunable is not None
         self.bench, self.compiler, self.operation, self.seed = bench, compiler, operation, seed
         self.implementation, self.case, self.tunable = implementation, case, implementation.tunable
-        self.size = kernel_tuner.space_size(self.tunable.values, self.tunable.restrictions)
         self.rule = plan_case(case, operation, implementation, bench.properties)
+        self.listed: list[dict[str, int]] | None = None  # by the kernel itself
+        if self.tunable.candidates is not None:
+            self.listed = self.tunable.listed(case, bench.properties) if self.rule.status == "ok" else []
+            self.size = len(self.listed)
+        else:
+            self.size = kernel_tuner.space_size(self.tunable.values, self.tunable.restrictions)
         self.rule_s: float | None = None
         self.inputs: tuple[str, ...] = ()
         self.found: dict[Key, Candidate] = {}
@@ -74,9 +80,7 @@ class Search:
             return self._tuned()
         assert self.rule.plan is not None
         self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # -> first candidate with it
-        evaluate = partial(self._evaluate, advance)
-        values, restrictions = self.tunable.values, self.tunable.restrictions
-        complete = kernel_tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
+        complete = self._tried(seconds - FINAL_S, advance)
         if self.rule.status != "ok":
             return self._tuned()
         winner = self._final()
@@ -88,7 +92,15 @@ class Search:
         candidates = (rule, *self.found.values()) if self.rule_s else ()
         return Tuned(*names, self.size, candidates, len(self.alike), complete, None, self.rule.status, self.rule.reason)
 
-    # ---- What Kernel Tuner calls ----
+    def _tried(self, seconds: float, advance: Advance) -> bool:
+        """Measure the candidates that the kernel lists, or that Kernel Tuner proposes; returns whether none was left
+        out."""
+        evaluate = partial(self._evaluate, advance)
+        if self.listed is None:
+            values, restrictions = self.tunable.values, self.tunable.restrictions
+            return kernel_tuner.search(values, restrictions, evaluate, seconds=seconds, seed=self.seed)
+        deadline = time.monotonic() + seconds
+        return None not in evaluate(self.listed, lambda: time.monotonic() >= deadline)
 
     def _evaluate(
         self, advance: Advance, asked: Sequence[Mapping[str, int]], time_is_up: Callable[[], bool]

@@ -11,7 +11,7 @@ from kernelbench.core import dtypes
 from kernelbench.core.argument_checks import shown
 from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
 from kernelbench.core.records import Deviation, Implementation, Origin
-from kernelbench.core.tunable import Tunable
+from kernelbench.core.tunable import CostModel, Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
 
 
@@ -51,6 +51,8 @@ def _tunable(value: object) -> bool:
         and tuple_of(str)(value.restrictions)
         and callable(value.layout)
         and tuple_of(Case)(value.cases)
+        and _or_none(callable)(value.candidates)
+        and _or_none(lambda one: type(one) is CostModel)(value.model)
     )
 
 

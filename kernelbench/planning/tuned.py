@@ -108,12 +108,13 @@ def _times(entry: Entry, nbytes: int) -> float:
 
 def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choice:
     assert implementation.tunable is not None
-    names = ", ".join(implementation.tunable.values)
+    names = implementation.tunable.values
     if entry.values is None:
         return Choice({}, f"by the rule: nothing tried on {table.gpu} was faster ({entry.date[:10]})")
-    unknown = [name for name in entry.values if name not in implementation.tunable.values]
-    if unknown:
-        warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {names}")
+    unknown = [name for name in entry.values if name not in names]
+    if unknown and implementation.tunable.candidates is None:  # else the plan refuses what is none of its candidates
+        known = ", ".join(names)
+        warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {known}")
         return Choice({}, f"by the rule: the table's entry has an unknown '{unknown[0]}'")
     share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
     return Choice(entry.values, f"{values_text(entry.values)} as tuned on {table.gpu}: {share}", table.path)

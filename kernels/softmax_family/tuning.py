@@ -1,0 +1,50 @@
+"""What `kernelbench tune` may try of softmax and log-softmax: every candidate of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernelbench import FLOATS, Case, DeviceProperties, Tunable
+from .axis_candidates import axis_candidates
+from .axis_tiles import view_of
+from .choice_values import values_of
+from .row_candidates import row_candidates
+
+# Rows by a few lanes, a warp, several warps and a cluster; rows of the last three lengths begin within packs.
+COLUMNS = (128, 512, 1024, 4096, 16384, 129, 1000, 4097)
+ELEMENTS = 2**26
+# Whole strips, a cluster, contiguous slabs, few long rows, strips of 4-byte loads.
+VIEWS = ((1, 128, 32768), (512, 896, 48), (64, 1000, 196), (8, 21, 262144), (256, 256, 1025))
+
+
+def rows_tunable(operation: str, keeps_exponentials: bool) -> Tunable:
+    """Of kernels along the last axis."""
+
+    def candidates(case: Case, device: DeviceProperties) -> tuple[Mapping[str, int], ...]:
+        return tuple(map(values_of, row_candidates(case, device, keeps_exponentials)))
+
+    return Tunable(
+        candidates=candidates,
+        layout=lambda case: f"{case.outer_dim_inner[1]} columns",
+        cases=tuple(
+            Case(operation, (ELEMENTS // columns, columns), -1, dtype) for dtype in FLOATS for columns in COLUMNS
+        ),
+    )
+
+
+def axis_tunable(operation: str) -> Tunable:
+    """Of kernels along another axis."""
+
+    def candidates(case: Case, device: DeviceProperties) -> tuple[Mapping[str, int], ...]:
+        return tuple(map(values_of, axis_candidates(case, device)))
+
+    return Tunable(
+        candidates=candidates,
+        layout=_view_text,
+        cases=tuple(Case(operation, shape, 1, dtype) for dtype in FLOATS for shape in VIEWS),
+    )
+
+
+def _view_text(case: Case) -> str:
+    view = view_of(case)
+    return f"{view.dim} x {view.inner}"
