@@ -159,8 +159,8 @@ def co_resident_size(cut: Cut, itemsize: int) -> tuple[int, int, int]:
 def co_resident_of(
     view: View, cut: Cut, size: tuple[int, int, int], device: DeviceProperties, share: int = CO_RESIDENT_SHARE
 ) -> Tile | None:
-    """The same tile of one cut, of the size of co_resident_size(), if a group is at most 1 / `share` of the blocks that a
-    GPU holds."""
+    """The same tile of one cut, of the size of co_resident_size(), if a group is at most 1 / `share` of the blocks that
+    a GPU holds."""
     threads, kept, packs = size
     at_once = threads // cut.segment
     rows = packs * (at_once - at_once % cut.per_pack if cut.layout == "shifted" else at_once)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from kernelbench import Unsupported
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Choice = TypeVar("Choice", bound="DataclassInstance")
+Choice = TypeVar("Choice")  # a dataclass
 
 
-def values_of(choice: DataclassInstance) -> dict[str, int]:
+def values_of(choice: Any) -> dict[str, int]:
     """`{held: 1, lanes: 32, warps: 4, ..}`: the technique, then its fields. Words count 1, zeros are left out."""
     found = {type(choice).__name__.lower(): 1}
     for field in fields(choice):
