@@ -6,6 +6,8 @@ from kernelbench import DeviceProperties, Unsupported
 from .axis_tiles import Tile, View
 from .slab_plans import MOST_UNITS
 
+USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
+
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:
     """Tiles between summing up a tile and writing its results: those of a strip, and `ahead` bytes of other strips."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .axis_candidates import axis_candidates, axis_rule
+from .axis_candidates import AxisChoice, axis_candidates, axis_rule
 from .axis_choices import MANY_PARTS
-from .axis_grids import grid_of, lead_of
+from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of
 from .axis_tiles import Tile, View, resident, view_of
 from .choice_values import chosen
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
-USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 AHEAD_SHARE = 3  # a third of the L2 is summed up before results follow, while columns of a strip are joined
 LOADING_SHARE = 0.6  # share of the resident blocks of co-resident groups that load at once
 
@@ -109,6 +108,11 @@ def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[s
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
     choice = chosen(values, axis_candidates(case, device)) if values else axis_rule(case, device)
+    return choice_plan(name, case, device, choice)
+
+
+def choice_plan(name: str, case: Case, device: DeviceProperties, choice: AxisChoice) -> LaunchPlan:
+    """The launch of a tile, or of small slabs."""
     if isinstance(choice, Slabs):
         return slab_plan(name, case, device, choice)
     return tile_plan(name, case, device, choice)

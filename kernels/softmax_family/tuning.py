@@ -1,13 +1,16 @@
-"""What `kernelbench tune` may try of softmax and log-softmax: every candidate of a case."""
+"""What `kernelbench tune` may try of softmax and log-softmax: every candidate of a case, ranked by a cost function."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from kernelbench import FLOATS, Case, DeviceProperties, Tunable
+from kernelbench import FLOATS, Case, CostModel, DeviceProperties, Tunable
 from .axis_candidates import axis_candidates
 from .axis_tiles import view_of
 from .choice_values import values_of
+from .cost import CONSTANTS, seconds
+from .quantities import axis_quantities, rows_quantities
 from .row_candidates import row_candidates
 
 # Rows by a few lanes, a warp, several warps and a cluster; rows of the last three lengths begin within packs.
@@ -25,6 +28,9 @@ def rows_tunable(operation: str, keeps_exponentials: bool) -> Tunable:
 
     return Tunable(
         candidates=candidates,
+        model=CostModel(
+            "softmax_rows", CONSTANTS, partial(rows_quantities, keeps_exponentials=keeps_exponentials), seconds
+        ),
         layout=lambda case: f"{case.outer_dim_inner[1]} columns",
         cases=tuple(
             Case(operation, (ELEMENTS // columns, columns), -1, dtype) for dtype in FLOATS for columns in COLUMNS
@@ -40,6 +46,7 @@ def axis_tunable(operation: str) -> Tunable:
 
     return Tunable(
         candidates=candidates,
+        model=CostModel("softmax_axis", CONSTANTS, axis_quantities, seconds),
         layout=_view_text,
         cases=tuple(Case(operation, shape, 1, dtype) for dtype in FLOATS for shape in VIEWS),
     )
