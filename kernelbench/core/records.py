@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kernelbench.core.cost_model import Constant as Constant  # noqa: PLC0414
+from kernelbench.core.cost_model import CostModel as CostModel  # noqa: PLC0414
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.gpu import DeviceProperties as DeviceProperties  # noqa: PLC0414 - plans import their words from here
 from kernelbench.core.launching import HostCall as HostCall  # noqa: PLC0414
@@ -35,8 +37,6 @@ from kernelbench.core.operations import root_of_range as root_of_range  # noqa: 
 from kernelbench.core.operations import x_to_y as x_to_y  # noqa: PLC0414
 from kernelbench.core.operations import x_to_y_by_element as x_to_y_by_element  # noqa: PLC0414
 from kernelbench.core.parts import PART, Step
-from kernelbench.core.tunable import Constant as Constant  # noqa: PLC0414
-from kernelbench.core.tunable import CostModel as CostModel  # noqa: PLC0414
 from kernelbench.core.tunable import Tunable as Tunable  # noqa: PLC0414
 
 # ---- Requests ------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from kernelbench.core.cost_model import CostModel
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.operations import Case
@@ -20,34 +20,6 @@ Values = Mapping[str, int]
 def one_layout(case: Case) -> str:
     """The layout for a kernel that treats all shapes of the same size alike."""
     return ""
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A constant of a cost function: its value where nothing was fitted, its unit, and what it is."""
-
-    value: float
-    unit: str
-    what: str
-
-
-@dataclass(frozen=True, eq=False)
-class CostModel:
-    """A cost function that ranks the candidates of kernels. Several kernels may share one.
-
-    `quantities`: physical quantities of each candidate of a case, in the order of `Tunable.candidates`. `seconds`: the
-    time that these quantities cost with constants by name; quantities are numbers, or arrays of as many candidates.
-    """
-
-    name: str
-    constants: Mapping[str, Constant]
-    quantities: Callable[[Case, DeviceProperties], Sequence[Mapping[str, float]]]
-    seconds: Callable[[Mapping[str, Any], Mapping[str, float]], Any]
-
-    @property
-    def known(self) -> dict[str, float]:
-        """The constants where nothing was fitted."""
-        return {name: one.value for name, one in self.constants.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ from typing import Any, get_args
 
 from kernelbench.core import dtypes
 from kernelbench.core.argument_checks import shown
+from kernelbench.core.cost_model import CostModel
 from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
 from kernelbench.core.records import Deviation, Implementation, Origin
-from kernelbench.core.tunable import CostModel, Tunable
+from kernelbench.core.tunable import Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
 
 
