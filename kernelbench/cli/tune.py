@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,12 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     metavar="DIR",
     help="Of --model: the folder of times and constants.  [default: that of your own tables, which plans read]",
 )
+@click.option(
+    "--within",
+    type=click.FloatRange(min=1),
+    metavar="TIMES",
+    help="Of --model: leave out candidates that the cost function expects to take so many times as long.  [default: 2]",
+)
 @click.option("--refit", is_flag=True, help="Of --model: time nothing; fit what was recorded. Needs no GPU.")
 @click.option(
     "--prepare", type=TEXT, metavar="GPU", help="Of --model: only build the candidates for this GPU. Needs no GPU."
@@ -93,6 +100,7 @@ def tune(
     out: Path | None,
     model: bool,
     times: Path | None,
+    within: float | None,
     refit: bool,
     prepare: str | None,
     **options: Any,
@@ -115,16 +123,15 @@ def tune(
     from kernelbench.planning.tuned import own_file, write_table
     from kernelbench.walks.tune import BUDGET_S
     from kernelbench.walks.tune import tune as walk
+    from kernelbench.walks.tune_model import WITHIN
 
     request = request_of((suite,) if suite else (), options)
-    if times and not model:
-        raise InputError(f"--times {times}: belongs to --model, which is missing")
-    if (refit or prepare) and not model:
-        raise InputError(f"--{'refit' if refit else 'prepare'}: belongs to --model, which is missing")
+    own = {"--times": times, "--within": within, "--refit": refit, "--prepare": prepare}
+    if (given := next((name for name, value in own.items() if value), "")) and not model:
+        raise InputError(f"{given}: belongs to --model, which is missing")
     if model:
-        return _tune_model(
-            operation, implementations, request, times, budget_s or BUDGET_S, refit=refit, prepare=prepare
-        )
+        chosen = _Model(times, budget_s or BUDGET_S, within or WITHIN, refit, prepare)
+        return _tune_model(operation, implementations, request, chosen)
     failed, written = False, 0
     for found in walk(operation, implementations, request, ConsoleProgress(), budget_s=budget_s or BUDGET_S):
         _show(found)
@@ -138,28 +145,32 @@ def tune(
     return 1 if failed else 0
 
 
-def _tune_model(
-    operation: str,
-    names: tuple[str, ...],
-    request: Request,
-    times: Path | None,
-    budget_s: float,
-    *,
-    refit: bool,
-    prepare: str | None,
-) -> int:
+@dataclass(frozen=True)
+class _Model:
+    """The options of --model."""
+
+    times: Path | None
+    budget_s: float
+    within: float
+    refit: bool
+    prepare: str | None
+
+
+def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen: _Model) -> int:
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.report.tuning import fit_lines
     from kernelbench.walks import tune_model
 
-    if refit and prepare:
+    if chosen.refit and chosen.prepare:
         raise InputError("--refit --prepare: one fits what was timed, the other prepares the timing; choose one")
-    if prepare:
-        say(tune_model.prepare_model(operation, names, prepare, request, ConsoleProgress()))
+    progress, within = ConsoleProgress(), chosen.within
+    if chosen.prepare:
+        say(tune_model.prepare_model(operation, names, chosen.prepare, request, progress, within=within))
         return 0
-    folder = times or tune_model.default_folder()
-    if not refit:
-        tune_model.record_model(operation, names, request, ConsoleProgress(), folder, budget_s=budget_s)
+    folder = chosen.times or tune_model.default_folder()
+    if not chosen.refit:
+        budget_s = chosen.budget_s
+        tune_model.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
     for found in tune_model.fit_models(operation, names, request, folder):
         for line in fit_lines(found.model, found.gpu, found.fit):
             tell(line)

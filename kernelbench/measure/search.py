@@ -53,14 +53,18 @@ class Search:
         implementation: Implementation,
         case: Case,
         seed: int,
+        listed: Sequence[dict[str, int]] | None = None,
     ) -> None:
+        """`listed`: those of the kernel's candidates to try; None for all."""
         assert implementation.tunable is not None
         self.bench, self.compiler, self.operation, self.seed = bench, compiler, operation, seed
         self.implementation, self.case, self.tunable = implementation, case, implementation.tunable
         self.rule = plan_case(case, operation, implementation, bench.properties)
         self.listed: list[dict[str, int]] | None = None  # by the kernel itself
         if self.tunable.candidates is not None:
-            self.listed = self.tunable.listed(case, bench.properties) if self.rule.status == "ok" else []
+            self.listed = (
+                list(listed or self.tunable.listed(case, bench.properties)) if self.rule.status == "ok" else []
+            )
             self.size = len(self.listed)
         else:
             self.size = kernel_tuner.space_size(self.tunable.values, self.tunable.restrictions)
@@ -85,6 +89,8 @@ class Search:
         """Measure every candidate that the kernel lists, once beside the rule."""
         if self._is_ready(advance):
             self._evaluate(advance, self.listed or [], lambda: False)
+            if self.rule.status == "ok" and self.rule_s is None:  # there is no other candidate
+                self._measured([], _precision(0.1))
         return self._tuned(complete=True)
 
     def _is_ready(self, advance: Advance) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -18,7 +19,6 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.measure.binaries import measured_limits
 from kernelbench.measure.candidate_times import Job, build_candidates, time_candidates
 from kernelbench.measure.opening import opened
-from kernelbench.measure.search import Search
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.cost_constants import SUFFIX, Fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
@@ -27,6 +27,7 @@ from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.runs.environment import now
 from kernelbench.walks.request import Request, read_suites
 
+WITHIN = 2.0  # slower candidates, as the cost function expects before it is fitted, are not timed
 SLICE = 24  # cases whose candidates are built together, before they are timed
 
 
@@ -41,21 +42,31 @@ class ModelFit:
     constants: Path
 
 
-def prepare_model(operation: str, names: Sequence[str], gpu: str, request: Request, progress: Progress) -> str:
+def prepare_model(
+    operation: str, names: Sequence[str], gpu: str, request: Request, progress: Progress, *, within: float = WITHIN
+) -> str:
     """Build all candidates for a GPU that need not be here; returns what was built."""
     from kernelbench.build import find_compiler
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     jobs = _jobs(operation, _kernels(operation, names, catalog), request, catalog)
-    found = build_candidates(jobs, catalog.operations[operation], known_gpu(gpu), find_compiler(request.nvcc), progress)
+    device, compiler = known_gpu(gpu), find_compiler(request.nvcc)
+    found = build_candidates(jobs, catalog.operations[operation], device, within, compiler, progress)
     return f"{len(jobs)} cases: {found['binaries']} binaries, {found['compiled']} compiled, {found['failed']} failed"
 
 
 def record_model(
-    operation: str, names: Sequence[str], request: Request, progress: Progress, folder: Path, *, budget_s: float
-) -> int:
-    """Time all candidates of the cases and add them to the files in `folder`, until the time is up. Cases that are
-    there already are passed over. Returns the number of recorded cases."""
+    operation: str,
+    names: Sequence[str],
+    request: Request,
+    progress: Progress,
+    folder: Path,
+    *,
+    budget_s: float,
+    within: float = WITHIN,
+) -> None:
+    """Time the candidates of the cases and add them to the files in `folder`, until the time is up. Cases that are
+    there already are passed over."""
     from kernelbench.build import find_compiler
 
     catalog = load_catalog(specimens=True, own=request.kernels)
@@ -73,24 +84,21 @@ def record_model(
         paths = {_model(one).name: folder / _recorded_name(bench.properties.name, _model(one)) for one in kernels}
         left = _not_recorded(jobs, paths)
         limits = measured_limits(bench, compiler, progress)
+        operation_ = catalog.operations[operation]
         for start in range(0, len(left), SLICE):
-            if start and time.monotonic() >= deadline:
-                break
             part = left[start : start + SLICE]
-            build_candidates(part, catalog.operations[operation], bench.properties, compiler, progress)
-            for one, case in part:
+            if not start or time.monotonic() < deadline:
+                build_candidates(part, operation_, bench.properties, within, compiler, progress)
+            for job in part:
                 if done and time.monotonic() >= deadline:
                     break
-                search = Search(bench, compiler, catalog.operations[operation], one, case, request.seed)
-                title = f"{one.operation}/{one.name}, case {len(jobs) - len(left) + done + 1} of {len(jobs)}"
-                with progress.stage(title, search.size) as advance:
-                    found = time_candidates(search, limits, advance)
+                title = f"{operation}/{job[0].name}, case {len(jobs) - len(left) + done + 1} of {len(jobs)}"
+                found = time_candidates(job, operation_, within, bench, compiler, request.seed, limits, progress, title)
                 if found:
-                    append_times(paths[_model(one).name], found)
+                    append_times(paths[_model(job[0]).name], found)
                 done += 1
         if done < len(left):
             progress.say(f"The time is up: {len(left) - done} of {len(jobs)} cases are left; run it again to go on")
-        return done
 
 
 def fit_models(operation: str, names: Sequence[str], request: Request, folder: Path) -> Iterator[ModelFit]:
@@ -138,7 +146,8 @@ def _kernels(operation: str, names: Sequence[str], catalog: Catalog) -> list[Imp
 
 
 def _jobs(operation: str, kernels: Sequence[Implementation], request: Request, catalog: Catalog) -> list[Job]:
-    """Each kernel with the cases of the suites that name it, or with its own."""
+    """Each kernel with the cases of the suites that name it, or with its own. In random order: when the time is up, the
+    timed cases are a sample of all."""
     from kernelbench.suite.to_tune import own_suite
 
     suites = read_suites(request, catalog) if request.suites else []
@@ -152,7 +161,9 @@ def _jobs(operation: str, kernels: Sequence[Implementation], request: Request, c
         found |= {(one.name, case): (one, case) for suite in named for case in suite.cases}
     if not found:
         raise InputError(f"--suite {suites[0].name}: names none of {', '.join(one.name for one in kernels)}")
-    return list(found.values())
+    jobs = list(found.values())
+    random.Random(request.seed).shuffle(jobs)
+    return jobs
 
 
 def _not_recorded(jobs: Sequence[Job], paths: dict[str, Path]) -> list[Job]:

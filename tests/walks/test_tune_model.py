@@ -85,7 +85,7 @@ def times(held: Project) -> Path:
 
 
 def model(command: Command, times: Path, *options: str) -> tuple[int, str, str]:
-    return command("tune", "softmax", "--model", "--times", times, *options)
+    return command("tune", "softmax", "--model", "--times", times, "--within", "1000", *options)
 
 
 def recorded(times: Path) -> Any:
@@ -193,13 +193,22 @@ def test_candidates_are_built_ahead_for_a_gpu_that_is_not_here(held: Project, co
     assert "arch=sm_80" in held.compiler.path.parent.parent.parent.joinpath("nvcc.log").read_text()
 
 
+def test_candidates_that_are_expected_to_be_slow_are_left_out_but_not_the_rules(
+    held: Project, command: Command, times: Path
+) -> None:
+    ended(0, command("tune", "softmax", "--model", "--times", times, "--within", "1"))
+    found = [one.values for one in recorded(times)]
+    assert found.count("block 64") == 15
+    assert 15 < len(found) <= 30, "the rule's choice, and the first of the cost function before it is fitted"
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--model", "--refit", "--times", "nothing"], "nothing: no times of candidates of held_model"),
         (["--model", "--device", "simulated"], "tune times candidates, and the simulator times nothing"),
         (["--refit"], "--refit: belongs to --model"),
-        (["--times", "there"], "--times there: belongs to --model"),
+        (["--times", "there"], "--times: belongs to --model"),
         (["--model", "--refit", "--prepare", "h200"], "--refit --prepare: one fits"),
         (["--model", "--prepare", "h2000"], "--gpu h2000: unknown GPU"),
     ],
