@@ -84,12 +84,17 @@ def fit(model: CostModel, times: Sequence[CandidateTime]) -> Fit:
         cases=number,
         candidates=len(measured.times),
         validated=shares(losses),
-        start=shares(_losses(model, measured, model.known)[0]),
+        start=shares_with(model, times, model.known),
         rule=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
         worst=tuple(
             _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
         ),
     )
+
+
+def shares_with(model: CostModel, times: Sequence[CandidateTime], constants: Mapping[str, float]) -> Shares:
+    """How well a cost function chooses with these constants."""
+    return shares(_losses(model, Measured(times), constants)[0])
 
 
 def shares(losses: Any) -> Shares:
