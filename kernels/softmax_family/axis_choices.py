@@ -34,7 +34,7 @@ from .axis_tiles import (
 from .slab_plans import is_small
 from .unaligned_choices import NARROW_BYTES, narrow_cut, unaligned_tile_for
 
-# Fitted to an H200, by the share of a copy's bandwidth that a tile reaches there.
+# Fitted to recorded runs, by the share of a copy's bandwidth that a tile reaches.
 TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}  # largest tile kept in registers while a larger cluster could still halve it
 KEPT = 8  # packs per thread in registers where the rest is in shared memory
 DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256  # largest such tile, by layout
