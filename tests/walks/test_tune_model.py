@@ -215,3 +215,32 @@ def test_candidates_that_are_expected_to_be_slow_are_left_out_but_not_the_rules(
 )
 def test_errors_name_what_to_do(held: Project, command: Command, options: list[str], said: str) -> None:
     assert said in refused(command("tune", "softmax", *options))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "def plan(case, device, **values)",
+            "def plan(case, device, block=64)",
+            "does not take the values of candidates",
+        ),
+        ("Tunable(candidates", 'Tunable({"block": (64,)}, candidates', "it has both values and candidates"),
+        ("model=MODEL", "model=seconds", "tunable must be a Tunable"),
+    ],
+)
+def test_a_tunable_that_cannot_be_used_is_a_mistake_of_the_file(
+    held: Project, command: Command, old: str, new: str, said: str
+) -> None:
+    path = places.KERNELS / "softmax" / "held.py"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new).replace('values.get("block", BLOCKS[0])', "64"))
+    assert said in " ".join(refused(command("tune", "softmax", "--model")).split())
+
+
+def test_a_candidate_that_is_no_mapping_of_integers_is_named(held: Project, command: Command) -> None:
+    path = places.KERNELS / "softmax" / "held.py"
+    path.write_text(path.read_text().replace('return [{"block": block}', 'return [{"block": float(block)}'))
+    code, _, err = command("tune", "softmax", "--model", "--prepare", "h200")
+    assert code != 0
+    assert "its candidates: expected integers by name, got {'block': 64.0}" in err
