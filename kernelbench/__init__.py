@@ -23,7 +23,8 @@ __version__ = "0.2.0"
 # Names by the module that has them.
 _HOMES = {
     "core.records": (
-        "BROADCAST", "FLOATS", "Array", "ArraySpec", "Arrays", "Case", "Deviation", "DeviceProperties", "HostCall",
+        "BROADCAST", "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Constant", "CostModel", "Deviation",
+        "DeviceProperties", "HostCall",
         "Implementation", "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues",
         "TensorMap", "Tiling", "Tolerance", "Tunable", "by_element", "quarter_of_range", "root_of_range", "x_to_y",
         "x_to_y_by_element",

@@ -207,3 +207,11 @@ def test_every_kernel_source_has_its_plan() -> None:
     sources = [path for folder in (KERNELS, SPECIMENS) for path in folder.rglob("*.cu") if path.parent.name != "common"]
     assert sources
     assert [path for path in sources if not path.with_suffix(".py").is_file()] == []
+
+
+def test_rules_of_kernels_name_no_gpu() -> None:
+    """What was measured on one is data: tables, and trials beside the recorded runs."""
+    named = [
+        path for path in KERNELS.rglob("*.*") if path.suffix in (".py", ".cu", ".cuh") and "H200" in path.read_text()
+    ]
+    assert named == []

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import DEVICE, FILTER, KERNELS, MEASURING, OUT_FILE, TEXT, names, request_of
+from kernelbench.cli.options import (
+    DEVICE,
+    FILTER,
+    KERNELS,
+    MEASURING,
+    OUT_FILE,
+    OUT_FOLDER,
+    TEXT,
+    names,
+    request_of,
+)
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
     from kernelbench.planning.candidates import Tuned
+    from kernelbench.walks.request import Request
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|)\s*")
@@ -56,6 +68,27 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     type=OUT_FILE,
     help="The table to write or add to.  [default: your own table for this GPU, which plans read]",
 )
+@click.option(
+    "--model",
+    is_flag=True,
+    help="Time every candidate of each case, record the times, and fit the cost function that ranks candidates.",
+)
+@click.option(
+    "--times",
+    type=OUT_FOLDER,
+    metavar="DIR",
+    help="Of --model: the folder of times and constants.  [default: that of your own tables, which plans read]",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(min=1),
+    metavar="TIMES",
+    help="Of --model: leave out candidates that the cost function expects to take so many times as long.  [default: 2]",
+)
+@click.option("--refit", is_flag=True, help="Of --model: time nothing; fit what was recorded. Needs no GPU.")
+@click.option(
+    "--prepare", type=TEXT, metavar="GPU", help="Of --model: only build the candidates for this GPU. Needs no GPU."
+)
 @DEVICE
 @KERNELS
 @MEASURING
@@ -65,6 +98,11 @@ def tune(
     suite: str | None,
     budget_s: float | None,
     out: Path | None,
+    model: bool,
+    times: Path | None,
+    within: float | None,
+    refit: bool,
+    prepare: str | None,
     **options: Any,
 ) -> int:
     """Search launch parameters of kernels on this GPU; plans take those that beat their own rule.
@@ -78,13 +116,22 @@ def tune(
       kernelbench tune relu --filter dtype=float32 --budget 90s
       kernelbench tune permute --implementation swizzled --suite peers_permute --budget 2m
       kernelbench tune bias_add --out tuned.yaml
+      kernelbench tune softmax --model --suite model_rows --budget 9m --times h200
+      kernelbench tune softmax --model --refit --times h200
     """
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.planning.tuned import own_file, write_table
     from kernelbench.walks.tune import BUDGET_S
     from kernelbench.walks.tune import tune as walk
+    from kernelbench.walks.tune_model import WITHIN
 
     request = request_of((suite,) if suite else (), options)
+    own = {"--times": times, "--within": within, "--refit": refit, "--prepare": prepare}
+    if (given := next((name for name, value in own.items() if value), "")) and not model:
+        raise InputError(f"{given}: belongs to --model, which is missing")
+    if model:
+        chosen = _Model(times, budget_s or BUDGET_S, within or WITHIN, refit, prepare)
+        return _tune_model(operation, implementations, request, chosen)
     failed, written = False, 0
     for found in walk(operation, implementations, request, ConsoleProgress(), budget_s=budget_s or BUDGET_S):
         _show(found)
@@ -96,6 +143,39 @@ def tune(
     entries = "1 entry" if written == 1 else f"{written} entries"
     say(f"{entries} written to {path}" if written else "Nothing was written: no search came to its end.")
     return 1 if failed else 0
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The options of --model."""
+
+    times: Path | None
+    budget_s: float
+    within: float
+    refit: bool
+    prepare: str | None
+
+
+def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen: _Model) -> int:
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.report.tuning import fit_lines
+    from kernelbench.walks import tune_model
+
+    if chosen.refit and chosen.prepare:
+        raise InputError("--refit --prepare: one fits what was timed, the other prepares the timing; choose one")
+    progress, within = ConsoleProgress(), chosen.within
+    if chosen.prepare:
+        say(tune_model.prepare_model(operation, names, chosen.prepare, request, progress, within=within))
+        return 0
+    folder = chosen.times or tune_model.default_folder()
+    if not chosen.refit:
+        budget_s = chosen.budget_s
+        tune_model.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
+    for found in tune_model.fit_models(operation, names, request, folder):
+        for line in fit_lines(found.model, found.gpu, found.fit):
+            tell(line)
+        say(f"Constants written to {found.constants}")
+    return 0
 
 
 def _show(found: Tuned) -> None:

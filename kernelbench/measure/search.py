@@ -1,12 +1,13 @@
 """Searches for plan arguments that make one case faster than the plan's own rule does.
 
-Kernel Tuner proposes candidates. Each is planned, built, verified and timed like an implementation of a run, in the
-same rounds as the rule. The best are timed once more, with more samples. A candidate that is refused, does not
-compile, hangs or gives wrong results gets a reason instead of a time.
+The kernel lists its candidates, or Kernel Tuner proposes them. Each is planned, built, verified and timed like an
+implementation of a run, in the same rounds as the rule. The best are timed once more, with more samples. A candidate
+that is refused, does not compile, hangs or gives wrong results gets a reason instead of a time.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,13 +53,23 @@ class Search:
         implementation: Implementation,
         case: Case,
         seed: int,
+        listed: Sequence[dict[str, int]] | None = None,
     ) -> None:
+        """`listed`: those of the kernel's candidates to try; None for all."""
         assert implementation.tunable is not None
         self.bench, self.compiler, self.operation, self.seed = bench, compiler, operation, seed
         self.implementation, self.case, self.tunable = implementation, case, implementation.tunable
-        self.size = kernel_tuner.space_size(self.tunable.values, self.tunable.restrictions)
         self.rule = plan_case(case, operation, implementation, bench.properties)
+        self.listed: list[dict[str, int]] | None = None  # by the kernel itself
+        if self.tunable.candidates is not None:
+            self.listed = (
+                list(listed or self.tunable.listed(case, bench.properties)) if self.rule.status == "ok" else []
+            )
+            self.size = len(self.listed)
+        else:
+            self.size = kernel_tuner.space_size(self.tunable.values, self.tunable.restrictions)
         self.rule_s: float | None = None
+        self.rule_method = ""
         self.inputs: tuple[str, ...] = ()
         self.found: dict[Key, Candidate] = {}
         self.planned: dict[Key, Planned] = {}
@@ -66,29 +77,49 @@ class Search:
 
     def run(self, seconds: float, advance: Advance) -> Tuned:
         """Search for `seconds`, even if candidates are left out; at least one batch is measured."""
-        if self.rule.status != "ok":
+        if not self._is_ready(advance):
             return self._tuned()
-        self.inputs = tuple(spec.name for spec in self.operation.arrays(self.case) if spec.role == "input")
-        self.rule = self._built([self.rule], advance)[0]
-        if self.rule.status != "ok":
-            return self._tuned()
-        assert self.rule.plan is not None
-        self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # -> first candidate with it
-        evaluate = partial(self._evaluate, advance)
-        values, restrictions = self.tunable.values, self.tunable.restrictions
-        complete = kernel_tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
+        complete = self._tried(seconds - FINAL_S, advance)
         if self.rule.status != "ok":
             return self._tuned()
         winner = self._final()
         return replace(self._tuned(complete), entry=self._entry(winner, complete))
 
+    def measure_all(self, advance: Advance) -> Tuned:
+        """Measure every candidate that the kernel lists, once beside the rule."""
+        if self._is_ready(advance):
+            self._evaluate(advance, self.listed or [], lambda: False)
+            if self.rule.status == "ok" and self.rule_s is None:  # there is no other candidate
+                self._measured([], _precision(0.1))
+        return self._tuned(complete=True)
+
+    def _is_ready(self, advance: Advance) -> bool:
+        """Build the rule's launches; returns whether they can be measured."""
+        if self.rule.status != "ok":
+            return False
+        self.inputs = tuple(spec.name for spec in self.operation.arrays(self.case) if spec.role == "input")
+        self.rule = self._built([self.rule], advance)[0]
+        if self.rule.status != "ok":
+            return False
+        assert self.rule.plan is not None
+        self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # -> first candidate with it
+        return True
+
     def _tuned(self, complete: bool = False) -> Tuned:
         names = self.bench.properties.name, self.case.operation, self.implementation.name, self.case.key
-        rule = Candidate({}, seconds=self.rule_s, share=1.0)
+        rule = Candidate({}, seconds=self.rule_s, share=1.0, method=self.rule_method)
         candidates = (rule, *self.found.values()) if self.rule_s else ()
         return Tuned(*names, self.size, candidates, len(self.alike), complete, None, self.rule.status, self.rule.reason)
 
-    # ---- What Kernel Tuner calls ----
+    def _tried(self, seconds: float, advance: Advance) -> bool:
+        """Measure the candidates that the kernel lists, or that Kernel Tuner proposes; returns whether none was left
+        out."""
+        evaluate = partial(self._evaluate, advance)
+        if self.listed is None:
+            values, restrictions = self.tunable.values, self.tunable.restrictions
+            return kernel_tuner.search(values, restrictions, evaluate, seconds=seconds, seed=self.seed)
+        deadline = time.monotonic() + seconds
+        return None not in evaluate(self.listed, lambda: time.monotonic() >= deadline)
 
     def _evaluate(
         self, advance: Advance, asked: Sequence[Mapping[str, int]], time_is_up: Callable[[], bool]
@@ -159,7 +190,8 @@ class Search:
             self.rule = replace(self.rule, status="failed" if rule.status == "ok" else rule.status, reason=reason)
             return {key: Candidate(dict(key), "left out") for key in keys}
         if final or self.rule_s is None:
-            self.rule_s = _preferred(rule.measurements).median_s
+            preferred = _preferred(rule.measurements)
+            self.rule_s, self.rule_method = preferred.median_s, preferred.method
         return {key: _candidate(dict(key), one, rule, final) for key, one in zip(keys, results, strict=True)}
 
     def _final(self) -> Candidate | None:
@@ -228,7 +260,7 @@ def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: b
     _, *shared = np.intersect1d(own.rounds, other.rounds, return_indices=True)
     samples = np.asarray(own.samples_s), np.asarray(other.samples_s)
     share, low, high = paired_ratio_interval(*samples, (shared[0], shared[1]))
-    return Candidate(values, "ok", "", own.median_s, share, low, high, final)
+    return Candidate(values, "ok", "", own.median_s, share, low, high, final, method)
 
 
 def _preferred(measurements: Sequence[Measurement]) -> Measurement:

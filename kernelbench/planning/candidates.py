@@ -25,6 +25,7 @@ class Candidate:
     low: float | None = None  # 95 % interval of the share
     high: float | None = None
     final: bool = False  # measured again beside the rule, with as many samples as a row
+    method: str = ""  # that measured `seconds`: graph or events
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def _plan_case(
     ruled = _plan_with(case, operation, implementation, device, {})
     if ruled.status != "ok":
         return ruled  # with the reason of the rule
-    choice = tables.choice(case, implementation)
+    choice = tables.choice(case, implementation, device)
     if choice.path is None:
         return _with_reason(ruled, choice)
     tuned = _plan_with(case, operation, implementation, device, choice.values)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from kernelbench.core import dtypes
 from kernelbench.core.argument_checks import shown
+from kernelbench.core.cost_model import CostModel
 from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
 from kernelbench.core.records import Deviation, Implementation, Origin
 from kernelbench.core.tunable import Tunable
@@ -51,6 +52,8 @@ def _tunable(value: object) -> bool:
         and tuple_of(str)(value.restrictions)
         and callable(value.layout)
         and tuple_of(Case)(value.cases)
+        and _or_none(callable)(value.candidates)
+        and _or_none(lambda one: type(one) is CostModel)(value.model)
     )
 
 

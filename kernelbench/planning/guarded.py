@@ -46,7 +46,11 @@ def guarded_implementation(implementation: Implementation, path: Path) -> Implem
         name: _guard(one, name, path, DeviceError, _OF_A_ROW) for name, one in found.items() if one is not None
     }
     if (tunable := implementation.tunable) is not None:
-        guards["tunable"] = replace(tunable, layout=_guard(tunable.layout, "layout", path, DeviceError, _OF_A_ROW))
+        functions = {name: getattr(tunable, name) for name in ("layout", "candidates")}
+        guarded: dict[str, Any] = {
+            name: _guard(one, name, path, DeviceError, _OF_A_ROW) for name, one in functions.items() if one is not None
+        }
+        guards["tunable"] = replace(tunable, **guarded)
     return replace(implementation, **guards)
 
 

@@ -3,31 +3,35 @@
     kernelbench/planning/tables/nvidia-h200.yaml       shipped
     ~/.config/kernelbench/tuned/nvidia-h200.yaml       the user's own, which comes first (see places.own_tuned)
 An entry applies to cases of its operation, implementation, data type and layout that have about as many bytes, as long
-as the source of the kernel is unchanged. If no entry applies, the plan's rule does.
+as the source of the kernel is unchanged. If no entry applies, the first candidate of the kernel's cost function does,
+where its constants were fitted on this GPU (see cost_constants.py), else the plan's rule.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from math import isfinite, log
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelbench.core import dtypes, places
 from kernelbench.core.documents import Form, plain, read_document
 from kernelbench.core.errors import InputError, RunWarning
 from kernelbench.core.problems import Problems
-from kernelbench.core.records import Case, Implementation
+from kernelbench.core.records import Case, DeviceProperties, Implementation
 from kernelbench.core.sources import texts
-from kernelbench.core.tunable import values_text
+from kernelbench.core.tunable import Tunable, values_text
 from kernelbench.core.units import bytes_text
 from kernelbench.core.writing import write_whole
+from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted
 
+Read = TypeVar("Read")
 SAME_SIZE = 2.0  # an entry applies to cases of up to twice or half as many bytes
 FORM = Form("a table", "'gpu' and a list of 'entries', as `kernelbench tune` writes them",
             "'gpu' and a list of 'entries'", max_bytes=2**20, fast=True)  # fmt: skip  # an entry has about 400 bytes
@@ -80,12 +84,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of one GPU, the user's own first."""
+    """The tables and constants of one GPU, the user's own first."""
 
     gpu: str
     tables: tuple[Table, ...] = ()
+    models: tuple[Fitted, ...] = ()
 
-    def choice(self, case: Case, implementation: Implementation) -> Choice:
+    def choice(self, case: Case, implementation: Implementation, device: DeviceProperties) -> Choice:
         """The arguments with which a tunable implementation runs a case."""
         assert implementation.tunable is not None
         own = case.operation, implementation.name, case.dtype, implementation.tunable.layout(case)
@@ -96,9 +101,23 @@ class Tables:
             stale = stale or len(fresh) < len(found)
             if fresh:
                 return _chosen(min(fresh, key=lambda one: _times(one, nbytes)), table, implementation)
+        if (ranked := self._ranked(case, implementation.tunable, device)) is not None:
+            return ranked
         if stale:
             return Choice({}, "by the rule: the source of this kernel has changed since it was tuned; tune it again")
         return Choice({}, f"by the rule: nothing near this case is tuned for {self.gpu}")
+
+    def _ranked(self, case: Case, tunable: Tunable, device: DeviceProperties) -> Choice | None:
+        """The candidate that the cost function expects to be the fastest; None where it was not fitted on this GPU."""
+        for fitted in self.models:
+            if tunable.model is None or fitted.model != tunable.model.name or fitted.path is None:
+                continue
+            if problem := fitted.problem(tunable.model):
+                warn(fitted.path, problem)
+                continue
+            values = tunable.ranked(case, device, fitted.constants)[0]
+            return Choice(values, f"{values_text(values)} by the cost function fitted on {self.gpu}", fitted.path)
+        return None
 
 
 def _times(entry: Entry, nbytes: int) -> float:
@@ -108,12 +127,13 @@ def _times(entry: Entry, nbytes: int) -> float:
 
 def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choice:
     assert implementation.tunable is not None
-    names = ", ".join(implementation.tunable.values)
+    names = implementation.tunable.values
     if entry.values is None:
         return Choice({}, f"by the rule: nothing tried on {table.gpu} was faster ({entry.date[:10]})")
-    unknown = [name for name in entry.values if name not in implementation.tunable.values]
-    if unknown:
-        warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {names}")
+    unknown = [name for name in entry.values if name not in names]
+    if unknown and implementation.tunable.candidates is None:  # else the plan refuses what is none of its candidates
+        known = ", ".join(names)
+        warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {known}")
         return Choice({}, f"by the rule: the table's entry has an unknown '{unknown[0]}'")
     share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
     return Choice(entry.values, f"{values_text(entry.values)} as tuned on {table.gpu}: {share}", table.path)
@@ -139,17 +159,23 @@ def own_file(gpu: str) -> Path:
 
 
 def tables_for(gpu: str) -> Tables:
-    """The tables of a GPU. A table that cannot be read causes a warning and is left out."""
-    found = []
+    """The tables and constants of a GPU. A file that cannot be read causes a warning and is left out."""
+    tables: list[Table] = []
+    models: list[Fitted] = []
     for path in (folder / file_name(gpu) for folder in dict.fromkeys(places.tuned())):
+        with suppress(OSError):  # a folder without permission
+            tables += _readable([path], partial(read_table, gpu=gpu))
+            models += _readable(sorted(path.parent.glob(f"{path.stem}.*{SUFFIX}")), partial(read_fitted, gpu=gpu))
+    return Tables(gpu, tuple(tables), tuple(models))
+
+
+def _readable(paths: Sequence[Path], read: Callable[[Path], Read]) -> Iterator[Read]:
+    for path in paths:
         try:
             if path.is_file():
-                found.append(read_table(path, gpu))
+                yield read(path)
         except InputError as error:
             warnings.warn(f"{error}; it is left out", RunWarning, stacklevel=2)
-        except OSError:  # a folder without permission
-            continue
-    return Tables(gpu, tuple(found))
 
 
 def read_table(path: Path, gpu: str) -> Table:

@@ -8,6 +8,7 @@ from kernelbench.core.texts import printable
 from kernelbench.core.tunable import values_text
 from kernelbench.core.units import time_column
 from kernelbench.planning.candidates import Candidate, Tuned
+from kernelbench.planning.cost_fit import Fit, Shares
 from kernelbench.report.fitting import Cell, Table
 from kernelbench.report.tables import NUMBER, columns, new_table, styled
 
@@ -67,3 +68,20 @@ def tuning_sentence(found: Tuned) -> str:
         return f"{tried}; the rule is kept: none was faster by 1 % and by more than noise"
     share = found.entry.seconds / found.entry.rule_seconds
     return f"{tried}; kept: {values_text(found.entry.values)}, {share:.3f} of the rule's time"
+
+
+def fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
+    """How well a cost function chooses, beside the plans' own rule; then the cases on which it loses most."""
+    yield f"{model} on {gpu}: fitted to {fit.candidates} candidates of {fit.cases} cases. Its choice is"
+    yield f"  by constants from other cases  {_shares_text(fit.validated)}"
+    yield f"  before the fit                 {_shares_text(fit.start)}"
+    yield f"  the plans' own rule            {_shares_text(fit.rule)}"
+    for loss, case, chosen, fastest in fit.worst:
+        yield f"{case}: {100 * loss:.1f} % lost by {chosen} instead of {fastest}"
+
+
+def _shares_text(shares: Shares) -> str:
+    near, far, mean = (100 * one for one in (shares.within_3_percent, shares.within_10_percent, shares.mean_loss))
+    return (
+        f"within 3 % of the fastest on {near:.0f} % of the cases, 10 % on {far:.0f} %; {mean:.1f} % slower in the mean"
+    )

@@ -40,7 +40,7 @@ def cases_to_tune(
     jobs: dict[tuple[str, ...], tuple[Implementation, Case]] = {}
     for one in kernels:
         assert one.tunable is not None
-        for case in [case for suite in suites or [_own_suite(one, filters)] for case in suite.cases]:
+        for case in [case for suite in suites or [own_suite(one, filters)] for case in suite.cases]:
             if case.operation == operation:
                 jobs.setdefault((one.name, *_entry(one.tunable, case)), (one, case))
     return list(jobs.values())
@@ -55,7 +55,7 @@ def _entry(tunable: Tunable, case: Case) -> tuple[str, str, str]:
     return case.dtype, layout, str(case.elements * dtypes.itemsize(case.dtype))
 
 
-def _own_suite(one: Implementation, filters: Sequence[str]) -> Suite:
+def own_suite(one: Implementation, filters: Sequence[str]) -> Suite:
     """The cases that the kernel itself names."""
     assert one.tunable is not None
     if not one.tunable.cases:

@@ -30,9 +30,10 @@ def tune(
     from kernelbench.build import find_compiler
     from kernelbench.suite.to_tune import cases_to_tune, kernels_to_tune
 
-    kernel_tuner.load()  # an error before anything is measured
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_tune(operation, names, catalog.implementations)
+    if any(one.tunable and one.tunable.candidates is None for one in kernels):
+        kernel_tuner.load()  # an error before anything is measured
     jobs = cases_to_tune(kernels, read_suites(request, catalog) if request.suites else (), request.filters)
     if request.device.partition(":")[0] == "simulated":
         raise InputError(f"--device {request.device}: tune times candidates, and the simulator times nothing")

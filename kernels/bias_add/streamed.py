@@ -20,9 +20,7 @@ from ..common.launch_helpers import (
     streamed_plan,
 )
 
-# Packs of x per thread. 512 MB of floats reach 0.99 of the best copy on an H200; with one pack 0.91, with four 0.98.
-# Along the first axis, 256 MB of float16 reach 0.97; with one pack 0.91, with four 0.93.
-PACKS = 2
+PACKS = 2  # of x per thread; results/h200/trials.yaml has the trials
 MOST = 2**31 - 1  # elements of [dim, inner]: a place in it has 32 bits
 
 

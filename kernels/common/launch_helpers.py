@@ -11,7 +11,7 @@ Extent = tuple[int, int, int]
 
 COPY_BLOCK = 256
 COPY_PACK_BYTES = 16
-COPY_PACKS = 4  # 16 KB in flight per block: four resident blocks reach the 64 KB per multiprocessor an H200 needs
+COPY_PACKS = 4  # 16 KB in flight per block: four resident blocks have 64 KB per multiprocessor, enough for HBM3
 
 COLUMNS_A_THREAD = 4  # of a kernel that goes element by element
 
@@ -119,12 +119,11 @@ def packed_plan(
 
 # ---- Streamed: one block per tile ----------------------------------------------------------------
 
-# Packs of 16 bytes per thread and array in flight: eight resident blocks have 32 KB in flight from each array. On an
-# H200 one is the best of 1, 2 and 4, or within 2 % of it, from 64 MB to 3 GB.
+# Packs of 16 bytes per thread and array in flight: eight resident blocks have 32 KB in flight from each array.
+# results/h200/trials.yaml has the trials of these three.
 STREAMED_PACKS = 1
-STREAMED_BLOCK = 256  # 128 differs by less than samples do; 512 loses 1 %
-# A hint of common/streamed.cuh: none. Others gain nothing on an H200 and lose up to 8 %.
-STREAMED_HINT = 0
+STREAMED_BLOCK = 256
+STREAMED_HINT = 0  # of common/streamed.cuh: none
 
 
 STREAMED_VALUES = {"block": (128, 256, 512), "packs": (1, 2, 4), "hint": (0, 2, 3)}

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, Unsupported, dtypes
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
+from ..softmax_family.choice_values import chosen as choice_of
+from ..softmax_family.row_candidates import row_candidates
 from ..softmax_family.row_choices import (
     LEAST_WARPS,
     PACK_BYTES,
@@ -18,7 +20,7 @@ from ..softmax_family.row_choices import (
     resident_blocks,
 )
 from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
-from ..softmax_family.row_tuning import Step, tunable
+from ..softmax_family.tuning import rows_tunable
 from .operation import EPS
 
 GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
@@ -40,11 +42,25 @@ def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> 
     found = choose(rows, columns, itemsize, False, device)
     if isinstance(found, StagedLanes):
         found = replace(in_warp(columns, itemsize) or found, hint=found.hint)
+    return with_weights(found, columns, itemsize, device)
+
+
+def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
+    """A choice for softmax, with registers for gamma and beta."""
     if not isinstance(found, Staged) and not (isinstance(found, Held) and found.masked):
         return found
     more = STAGED_REGISTERS + columns * itemsize // 4 if isinstance(found, Staged) else MASKED_REGISTERS
     registers = device.registers_per_multiprocessor // (found.resident * found.block) + more
     return replace(found, resident=resident_blocks(registers, found.block))
+
+
+def candidates(case: Case, device: DeviceProperties) -> tuple[Choice, ...]:
+    """The rule's choice, then softmax's candidates without its rows by lanes, whose weights it does not take."""
+    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    itemsize = dtypes.itemsize(case.dtype)
+    _, *others = row_candidates(case, device, keeps_exponentials=False)
+    held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
+    return tuple(dict.fromkeys((chosen(rows, columns, itemsize, device), *held)))
 
 
 def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
@@ -54,23 +70,12 @@ def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
     return StagedLanes(lanes, elements, warp_rows * lanes // WARP, resident=resident_blocks(24 + 3 * elements, WARP))
 
 
-def plan(
-    case: Case,
-    device: DeviceProperties,
-    threads: int = 0,
-    blocks: int = 0,
-    rows: int | None = None,
-    block: int | None = None,
-    hint: int | None = None,
-) -> LaunchPlan:
-    """Threads, blocks and the others: see Step."""
-    number, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    found = chosen(number, columns, dtypes.itemsize(case.dtype), device)
-    step = Step(threads, blocks, rows, block, hint)
-    if isinstance(found, StagedLanes) and step != Step():
-        raise Unsupported("rows by lanes through shared memory have no steps")
-    taken = found if isinstance(found, StagedLanes) else step.taken(found, case, device, keeps_exponentials=False)
-    return plan_of("layer_norm_one_read_rows", taken, case, device, GIVEN)
+def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
+    """Values: those of a candidate; none for the rule's choice."""
+    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    found = choice_of(values, candidates(case, device)) if values else None
+    found = found or chosen(rows, columns, dtypes.itemsize(case.dtype), device)
+    return plan_of("layer_norm_one_read_rows", found, case, device, GIVEN)
 
 
 IMPLEMENTATIONS = (
@@ -79,6 +84,6 @@ IMPLEMENTATIONS = (
         "rows held by a thread, lanes, warps, a block or a cluster, read once",
         Origin("written here"),
         plan=plan,
-        tunable=tunable("layer_norm"),
+        tunable=rows_tunable("layer_norm", candidates),
     ),
 )

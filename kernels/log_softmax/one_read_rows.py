@@ -2,26 +2,12 @@
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from ..softmax_family.row_plans import one_read_rows_plan
-from ..softmax_family.row_tuning import Step, tunable
+from ..softmax_family.tuning import softmax_rows_tunable
 
 
-def plan(
-    case: Case,
-    device: DeviceProperties,
-    threads: int = 0,
-    blocks: int = 0,
-    rows: int | None = None,
-    block: int | None = None,
-    hint: int | None = None,
-) -> LaunchPlan:
-    """Threads, blocks and the others: see Step."""
-    return one_read_rows_plan(
-        "log_softmax_one_read_rows",
-        case,
-        device,
-        keeps_exponentials=False,
-        step=Step(threads, blocks, rows, block, hint),
-    )
+def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
+    """Values: those of a candidate, see row_candidates; none for the rule's choice."""
+    return one_read_rows_plan("log_softmax_one_read_rows", case, device, keeps_exponentials=False, values=values)
 
 
 IMPLEMENTATIONS = (
@@ -30,6 +16,6 @@ IMPLEMENTATIONS = (
         "rows held by lanes, warps, a block or a cluster, read once",
         Origin("written here"),
         plan=plan,
-        tunable=tunable("log_softmax"),
+        tunable=softmax_rows_tunable("log_softmax", keeps_exponentials=False),
     ),
 )

@@ -26,13 +26,9 @@ OTHERS = 4  # axes beside the two that are exchanged
 
 
 def tile_of(planes: int, rows: int, columns: int, size: int, device: DeviceProperties) -> tuple[int, int]:
-    """Packs per row of a tile, of `size` elements each, and the hint. Figures are shares of a plain copy on an H200."""
+    """Packs per row of a tile, of `size` elements each, and the hint. results/h200/trials.yaml has the figures."""
     if size == 4 or rows % size or columns % size:
-        # float: 0.94 and 0.98; 32 packs and hints are no better. Halves by elements: 0.56 with streaming stores, 0.54
-        # without.
         return 16, STORES_STREAM if size > 4 else 0
-    # Halves of 8192 x 8192: 0.93 by 32 packs, 0.92 by 8, 0.90 by 16. Of 256 x 3136, which only 8 packs divide: 0.92 by
-    # 32, 0.96 by 8, 0.91 by 16.
     blocks = planes * -(-rows // (DOWN * size)) * (columns // (32 * size))
     whole = columns % (32 * size) == 0
     return (32 if whole and blocks >= WAVES * 2 * device.multiprocessors else 8), 0

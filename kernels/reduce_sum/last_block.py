@@ -17,7 +17,7 @@ from kernelbench import (
 from ..common.launch_helpers import cases_of_bytes
 
 BLOCK = 512
-PACKS = 8  # of 16 bytes per thread in flight: 64 KB per block, as much as a multiprocessor of an H200 needs
+PACKS = 8  # of 16 bytes per thread in flight: 64 KB per block, enough for a multiprocessor
 PER_MULTIPROCESSOR = 2  # blocks at least, also for an array of fewer spans
 PACK_BYTES = 16
 MB = 2**20
@@ -27,8 +27,7 @@ ALONE = 4  # packs per thread up to which one block alone is faster than several
 def tiles_and_hint(nbytes: int) -> tuple[int, int]:
     """Tiles, each of PACKS packs per thread, and the hint of common/streamed.cuh, for an array of so many bytes.
 
-    Shares of the best read on an H200, with hint 2 against 0: at 64 MB 1.02 against 0.91 with 4 tiles; at 256 MB 0.99
-    with 1 tile and 0.95 with 4, against 0.95; at 1 GB 0.94 with any, against 0.98 with 4 and 0.90 with 1.
+    Loads that skip the L1 gain beyond the L2, and lose on the largest arrays: results/h200/trials.yaml.
     """
     if nbytes <= 16 * MB:
         return 4, 0

@@ -2,21 +2,14 @@
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from ..softmax_family.axis_plans import axis_plan
-from ..softmax_family.axis_tuning import TileStep, tunable
 from ..softmax_family.peers import refuse_scale_and_mask
+from ..softmax_family.tuning import axis_tunable
 
 
-def plan(
-    case: Case,
-    device: DeviceProperties,
-    packs: int | None = None,
-    blocks: int = 0,
-    loads: int | None = None,
-    stores: int | None = None,
-) -> LaunchPlan:
-    """Packs, blocks and hints: see TileStep."""
+def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
+    """Values: those of a candidate, see axis_candidates; none for the rule's choice."""
     refuse_scale_and_mask(case)
-    return axis_plan("softmax_one_read_axis", case, device, TileStep(packs, blocks, loads, stores))
+    return axis_plan("softmax_one_read_axis", case, device, values)
 
 
 IMPLEMENTATIONS = (
@@ -25,6 +18,6 @@ IMPLEMENTATIONS = (
         "off the last axis: tiles or clusters hold dim, read once",
         Origin("written here"),
         plan=plan,
-        tunable=tunable("softmax"),
+        tunable=axis_tunable("softmax"),
     ),
 )

@@ -3,22 +3,13 @@
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from ..softmax_family.peers import refuse_scale_and_mask
 from ..softmax_family.row_plans import one_read_rows_plan
-from ..softmax_family.row_tuning import Step, tunable
+from ..softmax_family.tuning import softmax_rows_tunable
 
 
-def plan(
-    case: Case,
-    device: DeviceProperties,
-    threads: int = 0,
-    blocks: int = 0,
-    rows: int | None = None,
-    block: int | None = None,
-    hint: int | None = None,
-) -> LaunchPlan:
-    """Threads, blocks and the others: see Step."""
+def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
+    """Values: those of a candidate, see row_candidates; none for the rule's choice."""
     refuse_scale_and_mask(case)
-    step = Step(threads, blocks, rows, block, hint)
-    return one_read_rows_plan("softmax_one_read_rows", case, device, keeps_exponentials=True, step=step)
+    return one_read_rows_plan("softmax_one_read_rows", case, device, keeps_exponentials=True, values=values)
 
 
 IMPLEMENTATIONS = (
@@ -27,6 +18,6 @@ IMPLEMENTATIONS = (
         "rows held by lanes, warps, a block or a cluster, read once",
         Origin("written here"),
         plan=plan,
-        tunable=tunable("softmax"),
+        tunable=softmax_rows_tunable("softmax", keeps_exponentials=True),
     ),
 )

@@ -34,7 +34,7 @@ from .axis_tiles import (
 from .slab_plans import is_small
 from .unaligned_choices import NARROW_BYTES, narrow_cut, unaligned_tile_for
 
-# Fitted to an H200, by the share of a copy's bandwidth that a tile reaches there.
+# Fitted to recorded runs, by the share of a copy's bandwidth that a tile reaches.
 TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}  # largest tile kept in registers while a larger cluster could still halve it
 KEPT = 8  # packs per thread in registers where the rest is in shared memory
 DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256  # largest such tile, by layout
@@ -147,31 +147,42 @@ def several(tile: Tile, view: View) -> Tile:
 
 def co_resident_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a block whose co-resident group holds all of dim; None where a group would fill the GPU."""
-    for cut in long_cuts(view, itemsize):
-        threads, kept, packs = CO_RESIDENT[itemsize] if cut.layout != "shifted" else UNALIGNED_CO_RESIDENT
-        at_once = threads // cut.segment
-        rows = packs * (at_once - at_once % cut.per_pack if cut.layout == "shifted" else at_once)
-        if cut.layout == "ragged":
-            rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
-        if rows < 1:
-            continue
-        tile = deep_tile(view, cut, min(rows, view.dim), threads, kept, packs)
-        if tile is None:
-            continue
-        tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="co-resident")
-        if tile.parts <= resident(tile, device) // CO_RESIDENT_SHARE:
-            return tile
-    return None
+    found = (co_resident_of(view, cut, co_resident_size(cut, itemsize), device) for cut in long_cuts(view, itemsize))
+    return next((tile for tile in found if tile is not None), None)
+
+
+def co_resident_size(cut: Cut, itemsize: int) -> tuple[int, int, int]:
+    """(Threads, packs in registers, most packs) per block of a co-resident group."""
+    return CO_RESIDENT[itemsize] if cut.layout != "shifted" else UNALIGNED_CO_RESIDENT
+
+
+def co_resident_of(
+    view: View, cut: Cut, size: tuple[int, int, int], device: DeviceProperties, share: int = CO_RESIDENT_SHARE
+) -> Tile | None:
+    """The same tile of one cut, of the size of co_resident_size(), if a group is at most 1 / `share` of the blocks that
+    a GPU holds."""
+    threads, kept, packs = size
+    at_once = threads // cut.segment
+    rows = packs * (at_once - at_once % cut.per_pack if cut.layout == "shifted" else at_once)
+    if cut.layout == "ragged":
+        rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
+    tile = deep_tile(view, cut, min(rows, view.dim), threads, kept, packs) if rows >= 1 else None
+    if tile is None:
+        return None
+    tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="co-resident")
+    return tile if tile.parts <= resident(tile, device) // share else None
 
 
 def ticket_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile:
     """The tile of a block that sums up its share of dim, and reads it once more from the L2."""
-    tiles = [
-        replace(tile, parts=-(-view.dim // tile.rows), exchange="tickets")
-        for cut in long_cuts(view, itemsize)
-        if (tile := full_tile(view, cut, TICKET_THREADS)) is not None
-    ]
+    tiles = [tile for cut in long_cuts(view, itemsize) if (tile := ticket_of(view, cut)) is not None]
     return next((tile for tile in tiles if unit_bytes(tile) <= device.l2_bytes // UNIT_SHARE), tiles[0])
+
+
+def ticket_of(view: View, cut: Cut) -> Tile | None:
+    """The same tile of one cut."""
+    tile = full_tile(view, cut, TICKET_THREADS)
+    return replace(tile, parts=-(-view.dim // tile.rows), exchange="tickets") if tile else None
 
 
 def unit_bytes(tile: Tile) -> int:

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .axis_choices import MANY_PARTS, several, tile_for
-from .axis_tiles import Tile, View, clusters, resident, view_of
-from .axis_tuning import TileStep
-from .slab_plans import MOST_UNITS, SHARED_CONSTANTS, slab_plan
+from collections.abc import Mapping
 
-USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+from .axis_candidates import AxisChoice, axis_candidates, axis_rule
+from .axis_choices import MANY_PARTS
+from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of
+from .axis_tiles import Tile, View, resident, view_of
+from .choice_values import chosen
+from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
+
 AHEAD_SHARE = 3  # a third of the L2 is summed up before results follow, while columns of a strip are joined
 LOADING_SHARE = 0.6  # share of the resident blocks of co-resident groups that load at once
-
-
-def lead_of(tile: Tile, view: View, ahead: int) -> int:
-    """Tiles between summing up a tile and writing its results: those of a strip, and `ahead` bytes of other strips."""
-    tiles = tile.parts * tile.strips(view) * view.outer
-    return min(tiles, tile.parts + ahead // tile.held_bytes)
-
-
-def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> tuple[int, int, int]:
-    """The grid as place_of() reads it: strips along x and slabs along y and z, or all along x.
-
-    `lead`: tiles of lead_of(). Raises Unsupported for more units or blocks than a launch may have.
-    """
-    strips = tile.strips(view)
-    if tile.exchange in ("tickets", "co-resident"):
-        if (units := strips * view.outer) > MOST_UNITS:
-            raise Unsupported(f"strips of slabs whose blocks wait must be at most {MOST_UNITS}, got {units}")
-        grid = (tile.parts * units + lead, 1, 1)
-    elif strips > 1:
-        rows = min(view.outer, device.max_grid[1])
-        grid = (tile.parts * strips, rows, -(-view.outer // rows))
-    else:
-        grid = (tile.parts * -(-view.outer // tile.slabs), 1, 1)
-    for axis, (asked, most) in enumerate(zip(grid, device.max_grid, strict=True)):
-        if asked > most:
-            raise Unsupported(f"blocks along axis {axis} of the grid must be at most {most}, got {asked}")
-    return grid
 
 
 def staggered_start(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
@@ -57,7 +33,7 @@ def staggered_start(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
     return Scalar("int32", resident(tile, device)), Scalar("float32", round(cycles, 2))
 
 
-def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
+def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:
     defines: dict[str, str | int] = {
         "LAYOUT": tile.number,
         "ITEM_BYTES": tile.itemsize,
@@ -75,19 +51,17 @@ def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[s
         "GANG": int(tile.exchange == "co-resident"),
         "THREADS": tile.bound[0],
         "BLOCKS": tile.bound[1],
-        "LOADS": 0,
-        "STORES": 0,
+        "LOADS": tile.hint,
+        "STORES": tile.hint,
         **SHARED_CONSTANTS,
     }
-    return tuple((defines | options).items())
+    return tuple(defines.items())
 
 
-def tile_plan(
-    name: str, case: Case, device: DeviceProperties, tile: Tile, ahead: int | None = None, **options: int
-) -> LaunchPlan:
+def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead: int | None = None) -> LaunchPlan:
     """The launch of a tile, by an entry whose name begins with `name`.
 
-    `ahead`: bytes of lead_of(), where blocks take tickets. `options`: the defines LOADS and STORES, else 0.
+    `ahead`: bytes of lead_of(), where blocks take tickets.
     """
     view = view_of(case)
     strips = tile.strips(view)
@@ -122,20 +96,23 @@ def tile_plan(
     shared_packs = f" and {tile.shared_packs} in shared memory" if tile.shared_packs else ""
     kind = "4-byte loads" if tile.layout == "shifted" else "packs"
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
-    return LaunchPlan((launch,), defines_of(tile, view, options), scratch, (reason, shared))
+    return LaunchPlan((launch,), defines_of(tile, view), scratch, (reason, shared))
 
 
-def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | None = None) -> LaunchPlan:
+def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[str, int]) -> LaunchPlan:
     """The launch for a view [outer, dim, inner], by an entry whose name begins with `name`: `softmax_one_read_axis`.
 
-    `step`: changes to the rule's tile. Raises Unsupported for the last axis, and for a step that does not fit.
+    `values`: those of a candidate; none for the rule's choice. Raises Unsupported for the last axis, and for values of
+    no candidate.
     """
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
-    tile = tile_for(case, device)
-    if step is not None and (changed := step.taken(tile, view_of(case), clusters(device)[-1])) is not tile:
-        assert changed is not None
-        tile = several(changed, view_of(case))
-    if tile is None:
-        return slab_plan(name, case, device)
-    return tile_plan(name, case, device, tile, **(step.options if step else {}))
+    choice = chosen(values, axis_candidates(case, device)) if values else axis_rule(case, device)
+    return choice_plan(name, case, device, choice)
+
+
+def choice_plan(name: str, case: Case, device: DeviceProperties, choice: AxisChoice) -> LaunchPlan:
+    """The launch of a tile, or of small slabs."""
+    if isinstance(choice, Slabs):
+        return slab_plan(name, case, device, choice)
+    return tile_plan(name, case, device, choice)

@@ -77,6 +77,7 @@ class Tile(Cut):
     exchange: str = "block"  # "cluster", "co-resident" or "tickets" where there are several parts
     slabs: int = 1  # per block
     shared_packs: int = 0  # further packs per thread, in shared memory
+    hint: int = 0  # of row_packs.cuh, for loads and stores
 
     @property
     def pack_bytes(self) -> int:

@@ -72,7 +72,7 @@ class Split:
 
 Choice = Held | Staged | StagedLanes | Split
 
-# ---- Thresholds: fitted to an H200, by the share of a copy's bandwidth that a technique reaches there ------------
+# ---- Thresholds: fitted to recorded runs, by the share of a copy's bandwidth that a technique reaches -----------
 
 # Longest rows, by itemsize, that one thread takes whole where rows do not end with a pack: masked packs would have many
 # ends and idle lanes in short rows.

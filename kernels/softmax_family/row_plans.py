@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+from .choice_values import chosen
+from .row_candidates import row_candidates
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
-from .row_tuning import Step
 
 MAX_COLUMNS = 2**30  # of held rows: int indices of the kernels go up to a block beyond the end of the row
 
@@ -22,16 +24,19 @@ SOFTMAX = Arguments()
 
 
 def one_read_rows_plan(
-    name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, step: Step | None = None
+    name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, values: Mapping[str, int]
 ) -> LaunchPlan:
     """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`.
 
-    `step`: changes to the rule's choice. Raises Unsupported where the axis is not the last, and for a step that does
-    not fit.
+    `values`: those of a candidate; none for the rule's choice. Raises Unsupported where the axis is not the last, and
+    for values of no candidate.
     """
     rows, columns = case.rows_columns()
-    choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_exponentials, device)
-    return plan_of(name, step.taken(choice, case, device, keeps_exponentials) if step else choice, case, device)
+    if values:
+        choice = chosen(values, row_candidates(case, device, keeps_exponentials))
+    else:
+        choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_exponentials, device)
+    return plan_of(name, choice, case, device)
 
 
 def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties, given: Arguments = SOFTMAX) -> LaunchPlan:

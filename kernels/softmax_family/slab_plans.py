@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from .axis_tiles import JOIN_CHUNK, pack_columns
 from .row_choices import resident_blocks, staged
@@ -16,16 +18,29 @@ MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each 
 SHARED_CONSTANTS = {"JOIN_CHUNK": JOIN_CHUNK, "MOST_UNITS": MOST_UNITS}  # of axis_columns.cuh and tickets.cuh
 
 
+@dataclass(frozen=True)
+class Slabs:
+    """Small slabs: whole ones per thread, or many per block as one stretch of memory."""
+
+    staged: bool  # whole ones per thread
+    tile_bytes: int = SMALL_TILE_BYTES  # of a block's stretch
+
+
 def is_small(case: Case) -> bool:
     """Whether slabs are so small that a block takes many of them."""
     _, dim, inner = case.outer_dim_inner
     return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
 
 
-def slab_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The launch for small slabs: whole ones per thread as long as its registers hold them."""
+def rule_slabs(case: Case) -> Slabs:
+    """Whole slabs per thread as long as its registers hold them."""
     _, dim, inner = case.outer_dim_inner
-    return (staged_plan if dim * inner <= STAGED_SIZE else small_plan)(name, case, device)
+    return Slabs(dim * inner <= STAGED_SIZE)
+
+
+def slab_plan(name: str, case: Case, device: DeviceProperties, slabs: Slabs) -> LaunchPlan:
+    """The launch for small slabs."""
+    return staged_plan(name, case, device) if slabs.staged else small_plan(name, case, device, slabs.tile_bytes)
 
 
 def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
@@ -47,13 +62,13 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
-def small_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
+def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int) -> LaunchPlan:
     """The launch for slabs of which a block takes many, as one stretch of memory."""
     outer, dim, inner = case.outer_dim_inner
     itemsize = dtypes.itemsize(case.dtype)
     per_pack = pack_columns(case.dtype)
     size = dim * inner
-    slabs = max(1, min(outer, SMALL_TILE_BYTES // (size * itemsize)))
+    slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
     # Slabs of an odd number of packs need no pad: the columns of neighbours already lie in different banks.
     pad = 1 if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
     lanes = 1

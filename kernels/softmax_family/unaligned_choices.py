@@ -22,7 +22,7 @@ from .axis_tiles import (
     tile_of,
 )
 
-# Fitted to an H200, by the share of a copy's bandwidth that a tile reaches there.
+# Fitted to recorded runs, by the share of a copy's bandwidth that a tile reaches.
 TILE_BYTES = 34 * 1024  # largest tile
 LEAST_BYTES = 9 * 1024  # smallest tile of a cluster
 # Rows of at most WHOLE_BYTES are not cut where at most WHOLE_PARTS blocks then hold dim.

@@ -87,9 +87,15 @@ def test_lanes_of_shared_memory_hold_the_row(itemsize):
         assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
 
 
-def test_rows_by_lanes_have_no_steps(h200, catalog):
-    with pytest.raises(Unsupported, match="have no steps"):
-        catalog.implementations["layer_norm"][NAME].plan(case(2**20, 129), h200, threads=1)
+@pytest.mark.parametrize(("rows", "columns"), [(2**20, 129), (2**14, 4096), (64, 10**6), (2**20, 33)])
+def test_candidates_begin_with_the_rules_choice_and_can_be_launched(h200, catalog, rows, columns):
+    own = catalog.implementations["layer_norm"][NAME]
+    first, *others = own.tunable.listed(case(rows, columns), h200)
+    assert own.plan(case(rows, columns), h200, **first) == own.plan(case(rows, columns), h200)
+    assert others
+    assert all(own.plan(case(rows, columns), h200, **values).launches for values in others)
+    with pytest.raises(Unsupported, match="no candidate"):
+        own.plan(case(rows, columns), h200, lanes=7)
 
 
 def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from kernelbench.core import dtypes
-from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family import row_choices, row_plans
 from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
-from kernels.softmax_family.row_tuning import Step
 from tests.catalog import catalog
 
 CATALOG = catalog()
@@ -99,18 +97,6 @@ def words_in_a_bank(columns, lanes, group):
     begins = (first * group * columns // 2 for first in range(32 // lanes))
     words = {begin + lane for begin in begins for lane in range(lanes)}
     return max(Counter(word % 32 for word in words).values())
-
-
-def test_steps_from_rows_by_lanes(h200):
-    case = Case("softmax", (2**20, 129), -1, "bfloat16")
-    choice = row_choices.choose(2**20, 129, 2, True, h200)
-    assert Step().taken(choice, case, h200, True) == choice
-    stepped = Step(threads=1, rows=2, block=64, hint=1).taken(choice, case, h200, True)
-    assert (stepped.lanes, stepped.loads, stepped.rows, stepped.block, stepped.hint) == (16, 5, 2, 64, 1)
-    assert stepped.group % 2 == 0
-    for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-3, rows=2), "34 loads per thread at most")]:
-        with pytest.raises(Unsupported, match=reason):
-            step.taken(choice, case, h200, True)
 
 
 def test_few_long_rows_are_split_over_the_gpu(h200):

@@ -25,8 +25,10 @@ each_tunable = pytest.mark.parametrize("one", TUNABLE, ids=lambda one: f"{one.op
 GPU = KNOWN["h200"]
 
 
-def candidates(one: Implementation) -> list[Mapping[str, int]]:
-    """All that the restrictions let pass; they are Python expressions."""
+def candidates(one: Implementation, case: Case) -> list[Mapping[str, int]]:
+    """What the kernel lists, or all that the restrictions let pass; they are Python expressions."""
+    if one.tunable.candidates is not None:
+        return one.tunable.listed(case, GPU)
     names = list(one.tunable.values)
     pairs = [dict(zip(names, values, strict=True)) for values in product(*one.tunable.values.values())]
     return [each for each in pairs if all(eval(text, {}, dict(each)) for text in one.tunable.restrictions)]
@@ -60,7 +62,7 @@ def test_candidates_of_every_built_in_case_are_planned_or_refused_and_the_rule_i
     assert one.tunable.cases
     for case in one.tunable.cases:
         assert case.operation == one.operation
-        found = [planned(one, case, values) for values in candidates(one)]
+        found = [planned(one, case, values) for values in candidates(one, case)]
         assert {each.status for each in found} <= {"ok", "unsupported"}, [each.reason for each in found]
         launches = {launched(each) for each in found if each.status == "ok"}
         assert len(launches) > 3
@@ -80,8 +82,8 @@ def test_built_in_cases_are_entries_of_their_own(one: Implementation) -> None:
 def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
     """The first and the last, on a small case of the last layout."""
     compiler = find_compiler(None)
-    found = candidates(one)
     case = small(one.tunable.cases[-1])
+    found = candidates(one, case)
     operation = CATALOG.operations[case.operation]
     able = [each for values in found if (each := planned(one, case, values)).status == "ok"]
     plans = [

@@ -152,7 +152,7 @@ def test_each_reason_why_a_candidate_has_no_time_is_shown(tunable: Project, comm
     code, out, _ = tune(command)
     said = " ".join(out.split())
     assert code == 0, "not all that may be tried need work"
-    assert re.search(r"block 96, packs [12] and 1 +unsupported: block must be a", said)
+    assert re.search(r"block 96, packs [12] and 1 +unsupported: block must be", said), said
     assert re.search(r"block 64, packs 1 +failed: launching k: too", said)
     # 10 pairs, 256 x 2 is restricted; 128 x 1 is the rule, 32 is launched alike with 1 and with 2 packs.
     assert "4 of 9 candidates timed, 2 launch the same as others" in said
@@ -172,13 +172,13 @@ def test_the_best_are_measured_again_and_luck_does_not_win(
 ) -> None:
     """A candidate that was fast in the search and is not in the last comparison."""
     takes(tunable, 64, 2, 40e-6)
-    final = candidate_search._final_precision
+    final = candidate_search.Search._final
 
-    def slower_from_now_on() -> Any:
+    def slower_from_now_on(self: Any) -> Any:
         takes(tunable, 64, 2, 60e-6)
-        return final()
+        return final(self)
 
-    monkeypatch.setattr(candidate_search, "_final_precision", slower_from_now_on)
+    monkeypatch.setattr(candidate_search.Search, "_final", slower_from_now_on)
     _, out, _ = tune(command)
     assert re.search(r"block 64, packs 2 .* 1\.\d\d\d .* measured again", out)
     assert table(tunable)[0].values is None

@@ -1,0 +1,162 @@
+"""Fits the constants of a cost function to the measured times of candidates, and says how well they then choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelbench.core.cost_model import CandidateTime, CostModel
+from kernelbench.core.errors import InputError
+
+FOLDS = 5  # of the cross validation
+LEAST_CASES = 2 * FOLDS
+RANGE = 20.0  # a constant is at most so many times its value where nothing was fitted, and at least the inverse
+TRUST = 0.1  # how much a constant's distance from that value counts: a little, for constants that no candidate tells of
+LEVEL = 0.3  # how much a case's own level counts beside the differences between its candidates, which rank them
+REGRET = 3.0  # how much the time lost by choosing counts
+SHARP = 0.02  # difference of times up to which candidates are as good as equal
+OUTLIER = 0.05  # error of a logarithm from which an outlier counts less
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the cases whose choice takes at most so much longer than the fastest candidate, and its mean."""
+
+    within_3_percent: float
+    within_10_percent: float
+    mean_loss: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    constants: dict[str, float]
+    cases: int
+    candidates: int
+    validated: Shares  # with constants from other cases
+    start: Shares  # with the constants where nothing was fitted
+    rule: Shares  # of the plans' own rule
+    worst: tuple[tuple[float, str, str, str], ...]  # (loss, case, chosen, fastest) of the fitted constants
+
+
+class Measured:
+    """The timed candidates of cases that have at least two, as arrays; case by case."""
+
+    def __init__(self, times: Sequence[CandidateTime]) -> None:
+        groups: dict[tuple[str, str], list[CandidateTime]] = {}
+        for one in times:
+            if one.status == "ok" and one.seconds is not None:
+                groups.setdefault((one.kernel, one.case), []).append(one)
+        self.groups = [each for each in groups.values() if len(each) > 1]
+        flat = [one for each in self.groups for one in each]
+        self.case = np.repeat(np.arange(len(self.groups)), [len(each) for each in self.groups])
+        self.net = np.array([one.net_s for one in flat])
+        self.seconds = np.array([one.seconds for one in flat])
+        names = flat[0].quantities if flat else {}
+        self.quantities = {name: np.array([one.quantities[name] for one in flat]) for name in names}
+        self.times = flat
+
+    def of(self, cases: Sequence[int]) -> Measured:
+        return Measured([one for number in cases for one in self.groups[number]])
+
+    def per_case(self, values: Any, how: Any) -> Any:
+        """`how` (a ufunc such as np.add) over the candidates of each case."""
+        return how.reduceat(values, np.searchsorted(self.case, np.arange(len(self.groups))))
+
+
+def fit(model: CostModel, times: Sequence[CandidateTime]) -> Fit:
+    """Fit all constants; InputError where too few cases were measured."""
+    measured = Measured(times)
+    number = len(measured.groups)
+    if number < LEAST_CASES:
+        raise InputError(f"{model.name}: {number} cases have two timed candidates; a fit needs {LEAST_CASES}")
+    losses = np.zeros(number)
+    for fold in range(FOLDS):
+        held_out = range(fold, number, FOLDS)
+        others = measured.of([one for one in range(number) if one % FOLDS != fold])
+        losses[fold::FOLDS] = _losses(model, measured.of(held_out), _constants(model, others))[0]
+    constants = _constants(model, measured)
+    final, chosen = _losses(model, measured, constants)
+    return Fit(
+        constants=constants,
+        cases=number,
+        candidates=len(measured.times),
+        validated=shares(losses),
+        start=shares_with(model, times, model.known),
+        rule=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
+        worst=tuple(
+            _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
+        ),
+    )
+
+
+def shares_with(model: CostModel, times: Sequence[CandidateTime], constants: Mapping[str, float]) -> Shares:
+    """How well a cost function chooses with these constants."""
+    return shares(_losses(model, Measured(times), constants)[0])
+
+
+def shares(losses: Any) -> Shares:
+    """Of losses: the chosen candidate's time over the fastest one's, less 1."""
+    if not len(losses):
+        return Shares(0.0, 0.0, 0.0)
+    return Shares(float(np.mean(losses <= 0.03)), float(np.mean(losses <= 0.10)), float(np.mean(losses)))
+
+
+def _constants(model: CostModel, measured: Measured) -> dict[str, float]:
+    """Robust least squares over the logarithms of the constants."""
+    from scipy.optimize import least_squares
+
+    names = list(model.constants)
+    start = np.log([model.constants[name].value for name in names])
+    target = np.log(measured.net)
+    best = measured.per_case(measured.net, np.minimum)[measured.case]
+    weight = np.minimum(1.0, best / measured.net)  # slow candidates need not be told apart
+    total = measured.per_case(weight, np.add)
+    lost = np.log(measured.seconds / measured.per_case(measured.seconds, np.minimum)[measured.case])
+
+    def residuals(offset: Any) -> Any:
+        expected = np.log(model.seconds(measured.quantities, _named(names, start + offset)))
+        error = expected - target
+        level = measured.per_case(weight * error, np.add) / total
+        differences = weight * (error - level[measured.case])
+        near = np.exp(-(expected - measured.per_case(expected, np.minimum)[measured.case]) / SHARP)
+        regret = measured.per_case(near * lost, np.add) / measured.per_case(near, np.add)
+        return np.concatenate(
+            [differences / OUTLIER, LEVEL * level / OUTLIER, REGRET * np.sqrt(regret), TRUST * offset]
+        )
+
+    limit = np.log(RANGE)
+    found = least_squares(residuals, np.zeros(len(names)), loss="soft_l1", bounds=(-limit, limit), x_scale=0.1)
+    return _named(names, start + found.x)
+
+
+def _named(names: Sequence[str], logarithms: Any) -> dict[str, float]:
+    return dict(zip(names, np.exp(logarithms).tolist(), strict=True))
+
+
+def _losses(model: CostModel, measured: Measured, constants: Mapping[str, float]) -> tuple[Any, list[int]]:
+    """For each case, how much longer the chosen candidate takes than the fastest, and its place."""
+    expected = model.seconds(measured.quantities, constants)
+    chosen = [int(places[expected[places].argmin()]) for places in _places(measured)]
+    fastest = measured.per_case(measured.seconds, np.minimum)
+    return measured.seconds[chosen] / fastest - 1, chosen
+
+
+def _places(measured: Measured) -> list[Any]:
+    return [np.flatnonzero(measured.case == number) for number in range(len(measured.groups))]
+
+
+def _rule_loss(group: Sequence[CandidateTime]) -> float:
+    times = [one.seconds or np.inf for one in group]
+    return float(min(one.seconds or np.inf for one in group if one.is_rule) / min(times) - 1)
+
+
+def _largest(losses: Any, most: int = 5) -> list[int]:
+    return [int(at) for at in np.argsort(-losses)[:most] if losses[at] > 0]
+
+
+def _story(group: Sequence[CandidateTime], loss: float, chosen: CandidateTime) -> tuple[float, str, str, str]:
+    fastest = min(group, key=lambda one: one.seconds or np.inf)
+    return loss, f"{chosen.kernel} {chosen.case}", chosen.values, fastest.values

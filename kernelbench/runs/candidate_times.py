@@ -1,0 +1,102 @@
+"""The recorded times of candidates, from which a cost function is fitted: a CSV that grows case by case.
+
+nvidia-h200.softmax_rows.csv    one row per case and candidate: FIXED, then its quantities
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernelbench.core.cost_model import CandidateTime
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.writing import write_whole
+from kernelbench.runs import files
+
+FIXED = (
+    "gpu", "kernel", "source", "case", "values", "is_rule", "status", "reason", "method", "seconds", "floor_s", "noise",
+)  # fmt: skip
+
+
+def append_times(path: Path, times: Sequence[CandidateTime]) -> None:
+    """Add the candidates of one case at once. ResultsError where the file has other columns, or cannot be written."""
+    columns = [*FIXED, *times[0].quantities]
+    known = _whole_lines(path) if path.exists() else ""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if not known:
+        writer.writerow(columns)
+    elif (header := next(csv.reader(io.StringIO(known)))) != columns:
+        raise ResultsError(f"{path}: has other columns than this version writes, first {_first_other(header, columns)}")
+    for one in times:
+        writer.writerow([*(_cell(getattr(one, name)) for name in FIXED), *map(_cell, one.quantities.values())])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, known + text.getvalue())
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def read_times(path: Path) -> tuple[CandidateTime, ...]:
+    """All complete rows; ResultsError names file and line of what cannot be read."""
+    rows = csv.reader(io.StringIO(_whole_lines(path)))
+    header = next(rows, [])
+    if tuple(header[: len(FIXED)]) != FIXED:
+        raise ResultsError(f"{path}:1: expected the columns {', '.join(FIXED)} and quantities")
+    return tuple(_time(path, number, header, row) for number, row in enumerate(rows, 2))
+
+
+def _time(path: Path, line: int, header: Sequence[str], row: Sequence[str]) -> CandidateTime:
+    if len(row) != len(header):
+        raise ResultsError(f"{path}:{line}: expected {len(header)} cells, got {len(row)}")
+    cells = dict(zip(header, row, strict=True))
+
+    def number(name: str) -> float:
+        try:
+            value = float(cells[name])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ResultsError(f"{path}:{line}: '{name}' must be a number, got {cells[name]!r:.40}")
+        return value
+
+    def number_or_none(name: str) -> float | None:
+        return number(name) if cells[name] else None
+
+    return CandidateTime(
+        gpu=cells["gpu"],
+        kernel=cells["kernel"],
+        source=cells["source"],
+        case=cells["case"],
+        values=cells["values"],
+        is_rule=cells["is_rule"] == "1",
+        status=cells["status"],
+        reason=cells["reason"],
+        method=cells["method"],
+        seconds=number_or_none("seconds"),
+        floor_s=number_or_none("floor_s"),
+        noise=number_or_none("noise"),
+        quantities={name: number(name) for name in header[len(FIXED) :]},
+    )
+
+
+def _whole_lines(path: Path) -> str:
+    """Without a last line that was cut off."""
+    text = files.read_text(path, files.MAX_RESULTS_BYTES)
+    return text[: text.rfind("\n") + 1]
+
+
+def _first_other(found: Sequence[str], expected: Sequence[str]) -> str:
+    pairs = zip([*found, *[""] * len(expected)], expected, strict=False)
+    return next((f"'{one}' for '{other}'" for one, other in pairs if one != other), "one more")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,198 @@
+"""tune --model: kernels and cases -> build all candidates -> time, record -> fit a cost function -> its constants."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import kernelbench
+from kernelbench.core import places
+from kernelbench.core.cost_model import CostModel
+from kernelbench.core.errors import InputError, NoDevice
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import Case, Implementation
+from kernelbench.devices.known import known_gpu
+from kernelbench.measure.binaries import measured_limits
+from kernelbench.measure.candidate_times import Job, build_candidates, time_candidates
+from kernelbench.measure.opening import opened
+from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.cost_constants import SUFFIX, Fitted, write_fitted
+from kernelbench.planning.cost_fit import Fit, fit
+from kernelbench.planning.tuned import file_name, source_hash
+from kernelbench.runs.candidate_times import append_times, read_times
+from kernelbench.runs.environment import now
+from kernelbench.walks.request import Request, read_suites
+
+WITHIN = 2.0  # slower candidates, as the cost function expects before it is fitted, are not timed
+SLICE = 24  # cases whose candidates are built together, before they are timed
+
+
+@dataclass(frozen=True)
+class ModelFit:
+    """A cost function's fit, from which file, and the file of its constants."""
+
+    model: str
+    gpu: str
+    fit: Fit
+    recorded: Path
+    constants: Path
+
+
+def prepare_model(
+    operation: str, names: Sequence[str], gpu: str, request: Request, progress: Progress, *, within: float = WITHIN
+) -> str:
+    """Build all candidates for a GPU that need not be here; returns what was built."""
+    from kernelbench.build import find_compiler
+
+    catalog = load_catalog(specimens=True, own=request.kernels)
+    jobs = _jobs(operation, _kernels(operation, names, catalog), request, catalog)
+    device, compiler = known_gpu(gpu), find_compiler(request.nvcc)
+    found = build_candidates(jobs, catalog.operations[operation], device, within, compiler, progress)
+    return f"{len(jobs)} cases: {found['binaries']} binaries, {found['compiled']} compiled, {found['failed']} failed"
+
+
+def record_model(
+    operation: str,
+    names: Sequence[str],
+    request: Request,
+    progress: Progress,
+    folder: Path,
+    *,
+    budget_s: float,
+    within: float = WITHIN,
+) -> None:
+    """Time the candidates of the cases and add them to the files in `folder`, until the time is up. Cases that are
+    there already are passed over."""
+    from kernelbench.build import find_compiler
+
+    catalog = load_catalog(specimens=True, own=request.kernels)
+    kernels = _kernels(operation, names, catalog)
+    jobs = _jobs(operation, kernels, request, catalog)
+    if request.device.partition(":")[0] == "simulated":
+        raise InputError(f"--device {request.device}: tune times candidates, and the simulator times nothing")
+    gpu = replace(request, device="cuda" if request.device == "auto" else request.device)
+    with ExitStack() as stack:
+        try:
+            bench = stack.enter_context(opened(gpu, catalog, progress))
+        except NoDevice as error:
+            raise NoDevice(f"tune times candidates, so it needs a GPU; --refit needs none. {error}") from error
+        compiler, deadline, done = find_compiler(request.nvcc), time.monotonic() + budget_s, 0
+        paths = {_model(one).name: folder / _recorded_name(bench.properties.name, _model(one)) for one in kernels}
+        left = _not_recorded(jobs, paths)
+        limits = measured_limits(bench, compiler, progress)
+        operation_ = catalog.operations[operation]
+        for start in range(0, len(left), SLICE):
+            part = left[start : start + SLICE]
+            if not start or time.monotonic() < deadline:
+                build_candidates(part, operation_, bench.properties, within, compiler, progress)
+            for job in part:
+                if done and time.monotonic() >= deadline:
+                    break
+                title = f"{operation}/{job[0].name}, case {len(jobs) - len(left) + done + 1} of {len(jobs)}"
+                found = time_candidates(job, operation_, within, bench, compiler, request.seed, limits, progress, title)
+                if found:
+                    append_times(paths[_model(job[0]).name], found)
+                done += 1
+        if done < len(left):
+            progress.say(f"The time is up: {len(left) - done} of {len(jobs)} cases are left; run it again to go on")
+
+
+def fit_models(operation: str, names: Sequence[str], request: Request, folder: Path) -> Iterator[ModelFit]:
+    """Fit the kernels' cost functions to what `folder` holds of any GPU, and write the constants beside it."""
+    catalog = load_catalog(specimens=True, own=request.kernels)
+    models = {_model(one).name: _model(one) for one in _kernels(operation, names, catalog)}
+    found = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
+    if not found:
+        raise InputError(f"{folder}: no times of candidates of {', '.join(models)}; leave out --refit to measure them")
+    for path, model in found:
+        times = read_times(path)
+        gpus = {one.gpu for one in times}
+        if len(gpus) != 1:
+            raise InputError(f"{path}: times of {', '.join(sorted(gpus)) or 'no GPU'}; expected those of one GPU")
+        (gpu,) = gpus
+        fitted = fit(model, times)
+        place = folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
+        write_fitted(place, _document(gpu, model, fitted, path), model)
+        yield ModelFit(model.name, gpu, fitted, path, place)
+
+
+def _document(gpu: str, model: CostModel, found: Fit, recorded: Path) -> Fitted:
+    return Fitted(
+        gpu=gpu,
+        model=model.name,
+        run=recorded.name,
+        date=now(),
+        kernelbench=kernelbench.__version__,
+        cases=found.cases,
+        candidates=found.candidates,
+        within_3_percent=round(found.validated.within_3_percent, 3),
+        within_10_percent=round(found.validated.within_10_percent, 3),
+        constants=found.constants,
+    )
+
+
+def _kernels(operation: str, names: Sequence[str], catalog: Catalog) -> list[Implementation]:
+    from kernelbench.suite.to_tune import kernels_to_tune
+
+    able = kernels_to_tune(operation, names, catalog.implementations)
+    found = [one for one in able if one.tunable and one.tunable.model]
+    if not found:
+        raise InputError(f"--model: no kernel of {operation} has a cost function")
+    return found
+
+
+def _jobs(operation: str, kernels: Sequence[Implementation], request: Request, catalog: Catalog) -> list[Job]:
+    """Each kernel with the cases of the suites that name it, or with its own. In random order: when the time is up, the
+    timed cases are a sample of all."""
+    from kernelbench.suite.to_tune import own_suite
+
+    suites = read_suites(request, catalog) if request.suites else []
+    for suite in suites:
+        if suite.operation != operation:
+            raise InputError(f"--suite {suite.name}: has no case of {operation}; see kernelbench list suites")
+    found: dict[tuple[str, Case], Job] = {}
+    for one in kernels:
+        named = [suite for suite in suites if one.name in suite.implementations]
+        named = named if suites else [own_suite(one, request.filters)]
+        found |= {(one.name, case): (one, case) for suite in named for case in suite.cases}
+    if not found:
+        raise InputError(f"--suite {suites[0].name}: names none of {', '.join(one.name for one in kernels)}")
+    jobs = list(found.values())
+    random.Random(request.seed).shuffle(jobs)
+    return jobs
+
+
+def _not_recorded(jobs: Sequence[Job], paths: dict[str, Path]) -> list[Job]:
+    """The jobs that the files lack. InputError if a file has times of another source of a kernel."""
+    there: set[tuple[str, str]] = set()
+    sources = {f"{one.operation}/{one.name}": source_hash(one.source) for one, _ in jobs}
+    for path in paths.values():
+        for row in read_times(path) if path.exists() else ():
+            if sources.get(row.kernel, row.source) != row.source:
+                raise InputError(
+                    f"{path}: {row.kernel} has changed since its times were recorded; name another --times"
+                )
+            there.add((row.kernel, row.case))
+    return [(one, case) for one, case in jobs if (f"{one.operation}/{one.name}", case.key) not in there]
+
+
+def _model(one: Implementation) -> CostModel:
+    assert one.tunable is not None
+    assert one.tunable.model is not None
+    return one.tunable.model
+
+
+def _recorded_name(gpu: str, model: CostModel) -> str:
+    """`nvidia-h200.softmax_rows.csv`."""
+    return f"{Path(file_name(gpu)).stem}.{model.name}.csv"
+
+
+def default_folder() -> Path:
+    """Where plans read constants; InputError if there is no such folder."""
+    if (folder := places.own_tuned()) is None:
+        raise InputError("no folder to keep constants in; name one by --times or in KERNELBENCH_TUNED")
+    return folder

@@ -1,0 +1,36 @@
+"""Grids of tiles, for kernels that include one_read_axis.cuh."""
+
+from __future__ import annotations
+
+from kernelbench import DeviceProperties, Unsupported
+from .axis_tiles import Tile, View
+from .slab_plans import MOST_UNITS
+
+USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
+
+
+def lead_of(tile: Tile, view: View, ahead: int) -> int:
+    """Tiles between summing up a tile and writing its results: those of a strip, and `ahead` bytes of other strips."""
+    tiles = tile.parts * tile.strips(view) * view.outer
+    return min(tiles, tile.parts + ahead // tile.held_bytes)
+
+
+def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> tuple[int, int, int]:
+    """The grid as place_of() reads it: strips along x and slabs along y and z, or all along x.
+
+    `lead`: tiles of lead_of(). Raises Unsupported for more units or blocks than a launch may have.
+    """
+    strips = tile.strips(view)
+    if tile.exchange in ("tickets", "co-resident"):
+        if (units := strips * view.outer) > MOST_UNITS:
+            raise Unsupported(f"strips of slabs whose blocks wait must be at most {MOST_UNITS}, got {units}")
+        grid = (tile.parts * units + lead, 1, 1)
+    elif strips > 1:
+        rows = min(view.outer, device.max_grid[1])
+        grid = (tile.parts * strips, rows, -(-view.outer // rows))
+    else:
+        grid = (tile.parts * -(-view.outer // tile.slabs), 1, 1)
+    for axis, (asked, most) in enumerate(zip(grid, device.max_grid, strict=True)):
+        if asked > most:
+            raise Unsupported(f"blocks along axis {axis} of the grid must be at most {most}, got {asked}")
+    return grid

@@ -1,0 +1,138 @@
+"""All that may be tried for softmax and log-softmax of rows [rows, columns]: every technique, in the sizes that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+from kernelbench import Case, DeviceProperties, dtypes
+from ..common.launch_helpers import power_of_two_from
+from .row_choices import (
+    CLUSTER_RESIDENT,
+    CLUSTERS,
+    LONG_ROWS,
+    PACK_BYTES,
+    RECOMPUTE_RESIDENT,
+    RESERVED_BYTES,
+    STAGED_COLUMNS,
+    WARP,
+    Choice,
+    Held,
+    Split,
+    Staged,
+    StagedLanes,
+    choose,
+    in_staged_lanes,
+    many_warps,
+    most_packs,
+    resident_blocks,
+    staged,
+)
+
+ROW_PACKS = 8  # most packs of a lane, of all rows that it works on at once
+THREAD_PACKS = (1, 2, 3, 4, 6, 8, 12, 16)  # where a row has several warps
+SPLITS = ((4, 256, 4), (8, 256, 3), (4, 512, 2))  # (packs, threads, blocks that registers leave room for)
+CLUSTER_WARPS = (4, 8, 16)
+MOST_LOADS = 17  # of 4 bytes per lane, of all rows that it works on at once
+
+
+def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[Choice, ...]:
+    """Choices that the device can launch for x [rows, columns], at most 40. The first is that of row_choices."""
+    rows, columns = case.rows_columns()
+    itemsize = dtypes.itemsize(case.dtype)
+    rule = choose(rows, columns, itemsize, keeps_exponentials, device)
+    in_cache = rows * columns * itemsize <= device.l2_bytes
+    found = {_alike(rule): rule}
+    for one in _all(columns, itemsize, keeps_exponentials, device):
+        hinted = replace(one, hint=int(in_cache or isinstance(one, Staged)))
+        found.setdefault(_alike(hinted), hinted)
+    return tuple(found.values())
+
+
+def _alike(choice: Choice) -> Choice:
+    """Equal for choices that differ in what the compiler is told about registers only."""
+    return replace(choice, resident=0)
+
+
+def _all(columns: int, itemsize: int, keeps_exponentials: bool, device: DeviceProperties) -> Iterator[Choice]:
+    masked = columns * itemsize % PACK_BYTES != 0
+    yield from _by_lanes(columns, itemsize)
+    if masked and itemsize < 4:
+        yield from _by_staged_lanes(columns)
+    if masked and columns <= STAGED_COLUMNS[itemsize]:
+        yield staged(columns, itemsize)
+    packs = most_packs(columns, itemsize)
+    if packs >= WARP:
+        yield from _by_warps(packs, masked, itemsize, keeps_exponentials, device)
+        yield from _by_clusters(packs, masked, itemsize, keeps_exponentials, device)
+        yield from (Split(packs=each, block=block, resident=resident) for each, block, resident in SPLITS)
+
+
+def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
+    """A row by lanes of one warp, which have a pack of it each, or some."""
+    per_pack = PACK_BYTES // itemsize
+    masked = columns % per_pack != 0
+    least, most = -(-columns // per_pack), most_packs(columns, itemsize)
+    if masked and least == 1:
+        return  # masked rows are longer than a pack
+    for log_lanes, rows in product(range(6), (1, 2, 4)):
+        lanes = 1 << log_lanes
+        packs = -(-most // lanes)
+        held = rows * packs
+        # All but the last pack of every lane exist, wherever the row begins.
+        if held > ROW_PACKS or lanes > power_of_two_from(most) or lanes * (packs - 1) > least:
+            continue
+        block = (256 if lanes == WARP else 128) if held == 1 else 64
+        resident = resident_blocks(24 + 8 * masked + held * per_pack, block)
+        yield Held(lanes, 1, 1, packs, 0, rows, masked, block, resident)
+
+
+def _by_staged_lanes(columns: int) -> Iterator[StagedLanes]:
+    for log_lanes, rows in product(range(6), (1, 2)):
+        choice = in_staged_lanes(columns, 1 << log_lanes, rows)
+        whole = choice.lanes * (choice.loads - 1) <= columns // 2  # only the last loads of a row are masked
+        if whole and choice.loads >= 2 and choice.loads * rows <= MOST_LOADS and choice.group % rows == 0:
+            yield choice
+
+
+def _by_warps(
+    packs: int, masked: bool, itemsize: int, keeps_exponentials: bool, device: DeviceProperties
+) -> Iterator[Held]:
+    """A row by the warps of one block, with packs in shared memory where registers do not suffice."""
+    halves = keeps_exponentials and itemsize < 4
+    for per_thread, recompute in product(THREAD_PACKS, (False, True) if halves else (False,)):
+        registers = 8 if halves and not recompute else 4
+        if per_thread * registers > 64:
+            continue
+        choice = many_warps(packs, per_thread, masked, recompute, registers)
+        if choice.shared_packs * choice.block * PACK_BYTES + RESERVED_BYTES <= device.shared_per_block_optin:
+            yield choice
+
+
+def _by_clusters(
+    packs: int, masked: bool, itemsize: int, keeps_exponentials: bool, device: DeviceProperties
+) -> Iterator[Held]:
+    most_own = max(own for _, own in CLUSTERS[masked])
+    for (blocks, _), warps in product(CLUSTERS[masked], CLUSTER_WARPS):
+        own, block = -(-packs // (WARP * warps * blocks)), WARP * warps
+        idle = block * blocks > 2 * packs  # of the threads, more than half
+        if blocks > device.max_cluster or idle or own > most_own:
+            continue
+        threads = next(count for most, count in CLUSTER_RESIDENT[masked] if own <= most) * WARP * 8
+        yield _computed(Held(WARP, warps, blocks, own, 0, 1, masked, block, threads // block), itemsize,
+                        keeps_exponentials)  # fmt: skip
+    for blocks, (warps, kept, resident, most) in product((8, 16), LONG_ROWS[masked]):
+        own, block = -(-packs // (WARP * warps * blocks)), WARP * warps
+        shared = own - kept
+        fits = shared * block * PACK_BYTES + RESERVED_BYTES <= device.shared_per_block_optin
+        if blocks <= device.max_cluster and shared > 0 and own <= most and fits:
+            yield _computed(
+                Held(WARP, warps, blocks, kept, shared, 1, masked, block, resident), itemsize, keeps_exponentials
+            )
+
+
+def _computed(choice: Held, itemsize: int, keeps_exponentials: bool) -> Held:
+    """With exponentials computed twice, where keeping them would take too many registers."""
+    recompute = keeps_exponentials and (itemsize < 4 or choice.resident <= RECOMPUTE_RESIDENT)
+    return replace(choice, recompute=recompute)

@@ -1,0 +1,156 @@
+"""Draws the shapes of the suites draw_*.yaml and model_*.yaml at random, each from its own seed.
+
+    python suites/draw.py             write all of them
+    python suites/draw.py --check     write nothing; exit 1 if a file differs from what its seed gives
+
+The size of x and all extents but the last are even on a logarithmic scale. Every other case has rows of whole packs of
+16 bytes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import textwrap
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
+BYTES = (2**20, 2**31)  # of x
+ROWS, COLUMNS = (1, 10**7), (1, 10**6)
+EXTENT, INNER = (1, 10**5), (2, 10**5)  # inner 1 is the last axis
+PACK_BYTES = 16
+DRAWN, MODEL_DRAWN = 16, 52  # cases of each data type
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A suite: what it draws and why."""
+
+    name: str
+    seed: int
+    title: str
+    description: str
+    last_axis: bool
+    cases: int  # of each data type
+    beside_peers: bool
+
+    @property
+    def text(self) -> str:
+        description = textwrap.fill(self.description, 116, initial_indent="  ", subsequent_indent="  ")
+        return f"""\
+# Made by suites/draw.py from seed {self.seed}.
+title: {self.title}
+description: >
+{description}
+
+operation: {"softmax" if self.last_axis else "log_softmax"}
+cases:
+{"".join(map(self._block, ITEMSIZES))}
+implementations: [{", ".join(self._implementations())}]
+baseline: {"torch" if self.beside_peers else "copy"}
+caches: cold
+"""
+
+    def _implementations(self) -> list[str]:
+        peers = ["torch", "torch_compile", "triton", "cudnn"] if self.beside_peers else []
+        own = "one_read_rows" if self.last_axis else "one_read_axis"
+        return [own, *peers, "copy", "copy_1", "copy_streamed", "copy_memcpy"]
+
+    def _block(self, dtype: str) -> str:
+        names = "rows, columns" if self.last_axis else "outer, dim, inner"
+        listed = textwrap.fill(", ".join(map(_shape_text, self.shapes(dtype))), 112, break_on_hyphens=False)
+        lines = textwrap.indent(listed.replace("\u00a0", " "), " " * 8)
+        along = "" if self.last_axis else "    axis: 1\n"
+        return f"""\
+  - shape: [{names}]
+{along}    dtype: {dtype}
+    axes:
+      ({names}): [
+{lines}]
+"""
+
+    def shapes(self, dtype: str) -> list[Shape]:
+        """Distinct shapes of one type, in the order in which they are drawn."""
+        generator = random.Random(f"{self.name} {dtype} {self.seed}")
+        draw = _rows if self.last_axis else _view
+        found: dict[Shape, None] = {}
+        while len(found) < self.cases:
+            whole_packs = len(found) % 2 == 0
+            elements = _even(generator, *BYTES) / ITEMSIZES[dtype]
+            shape = draw(generator, elements, PACK_BYTES // ITEMSIZES[dtype], whole_packs)
+            if shape is not None and _is_within(shape, ITEMSIZES[dtype]):
+                found[shape] = None
+        return list(found)
+
+
+def _rows(generator: random.Random, elements: float, per_pack: int, whole_packs: bool) -> Shape | None:
+    rows = round(_even(generator, *ROWS))
+    columns = _with_packs(elements / rows, per_pack, whole_packs)
+    return (rows, columns) if COLUMNS[0] <= columns <= COLUMNS[1] else None
+
+
+def _view(generator: random.Random, elements: float, per_pack: int, whole_packs: bool) -> Shape | None:
+    outer, dim = (round(_even(generator, *EXTENT)) for _ in range(2))
+    inner = _with_packs(elements / outer / dim, per_pack, whole_packs)
+    return (outer, dim, inner) if INNER[0] <= inner <= INNER[1] else None
+
+
+def _even(generator: random.Random, least: float, most: float) -> float:
+    """A number that is even on a logarithmic scale."""
+    return exp(generator.uniform(log(least), log(most)))
+
+
+def _with_packs(extent: float, per_pack: int, whole_packs: bool) -> int:
+    """About `extent`: a multiple of `per_pack`, or none."""
+    if whole_packs:
+        return round(extent / per_pack) * per_pack
+    return round(extent) + (round(extent) % per_pack == 0)
+
+
+def _is_within(shape: Shape, itemsize: int) -> bool:
+    nbytes = itemsize
+    for extent in shape:
+        nbytes *= extent
+    return BYTES[0] <= nbytes <= BYTES[1]
+
+
+def _shape_text(shape: Shape) -> str:
+    """With spaces at which no line is broken."""
+    return f"[{', '.join(map(str, shape))}]".replace(" ", "\u00a0")
+
+
+def suites() -> list[Drawn]:
+    rows = "1 to 10^7 rows of 1 to 10^6 columns"
+    views = "[outer, dim, inner] with every extent from 1 to 10^5, along dim"
+    what = "with 1 MB to 2 GB of x; half of the cases have rows of whole packs of 16 bytes."
+    unseen = "The same draw from another seed. Kernels are not changed after it was looked at."
+    model = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
+    return [
+        Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),
+        Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", False, DRAWN, True),
+        Drawn("draw_rows_unseen", 2, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
+        Drawn("draw_axis_unseen", 2, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
+        Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, True, MODEL_DRAWN, False),
+        Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", model, False, MODEL_DRAWN, False),
+    ]
+
+
+def main() -> int:
+    changed = []
+    for suite in suites():
+        path = FOLDER / f"{suite.name}.yaml"
+        if not path.is_file() or path.read_text() != suite.text:
+            changed.append(path.name)
+            if "--check" not in sys.argv:
+                path.write_text(suite.text)
+    print("\n".join(changed))
+    return int(bool(changed) and "--check" in sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""What may be tried for softmax and log-softmax: on every known GPU, each candidate is legal, holds its rows, and is
+another one than the others."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from kernelbench.core import dtypes, places
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
+from kernelbench.devices.known import KNOWN
+from kernelbench.planning.plan_checks import plan_problem
+from kernelbench.suite import find_suite, read_suite
+from kernels.softmax_family.axis_candidates import axis_candidates, axis_rule
+from kernels.softmax_family.axis_grids import lead_of
+from kernels.softmax_family.axis_tiles import Tile, resident, view_of
+from kernels.softmax_family.choice_values import chosen, values_of
+from kernels.softmax_family.row_candidates import row_candidates
+from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes, choose, most_packs
+from tests.catalog import catalog
+
+CATALOG = catalog()
+MOST = 40
+EACH = ("t4", "a100", "h200", "rtx5090")  # least shared memory, and clusters of no, 16 and 8 blocks
+
+
+@cache
+def drawn(suite):
+    return read_suite(find_suite(suite, places.SUITES), CATALOG.operations, CATALOG.implementations).cases
+
+
+def check_launches(case, device, kernel, candidates):
+    """Plans of them are launched by the device, and none is another's."""
+    implementation = CATALOG.implementations[case.operation][kernel]
+    plans = set()
+    for number, one in enumerate(candidates):
+        plan = implementation.plan(case, device, **values_of(one))
+        if number == 0:
+            assert plan == implementation.plan(case, device), "the rule's choice"
+        assert plan not in plans
+        plans.add(plan)
+        assert plan_problem(plan, ["x", "y"], device) == ""
+        defines = dict(plan.defines)
+        cluster = defines.get("CLUSTER", defines.get("BLOCKS", 1) if defines.get("TECHNIQUE") == "HELD" else 1)
+        assert cluster <= device.max_cluster
+        for launch in plan.launches:
+            threads = launch.block[0] * launch.block[1] * launch.block[2]
+            least_registers = 24  # of any of these kernels; launch bounds keep the compiler within what there is
+            assert device.refusal(threads, least_registers, launch.shared_bytes) == "", one
+
+
+def check_rows(case, device):
+    found = row_candidates(case, device, case.operation == "softmax")
+    assert 1 <= len(found) <= MOST
+    rows, columns = case.rows_columns()
+    itemsize = dtypes.itemsize(case.dtype)
+    assert found[0] == choose(rows, columns, itemsize, case.operation == "softmax", device)
+    check_launches(case, device, "one_read_rows", found)
+    masked = columns * itemsize % 16 != 0
+    for one in found:
+        if isinstance(one, Held):
+            assert one.lanes * one.warps * one.blocks * (one.packs + one.shared_packs) >= most_packs(columns, itemsize)
+            assert one.masked == masked
+            assert one.blocks <= device.max_cluster
+            if one.warps == 1:  # every lane's last but one pack exists, wherever the row begins
+                assert one.lanes * (one.packs - 1) <= -(-columns * itemsize // 16)
+                assert not one.masked or columns * itemsize > 16
+            else:
+                assert one.block == 32 * one.warps
+        elif isinstance(one, Staged):
+            assert one.group * columns * itemsize * one.block <= 48 * 1024, "static shared memory"
+        elif isinstance(one, StagedLanes):
+            assert one.lanes * (one.loads - 1) <= columns // 2 < one.lanes * one.loads, "only the last are masked"
+            assert (one.group % one.rows, one.warp_rows % 8) == (0, 0)
+        else:
+            assert isinstance(one, Split)
+
+
+def check_views(case, device):
+    found, view = axis_candidates(case, device), view_of(case)
+    assert 1 <= len(found) <= MOST
+    assert found[0] == axis_rule(case, device)
+    check_launches(case, device, "one_read_axis", found)
+    for tile in found:
+        if not isinstance(tile, Tile):
+            continue
+        assert tile.parts * tile.rows >= view.dim > (tile.parts - 1) * tile.rows
+        held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
+        assert held >= tile.rows * tile.width, "a block holds its tile"
+        assert tile.packs * (4 if tile.layout != "shifted" else 1) <= 64, "words of a thread in registers"
+        assert resident(tile, device) > 0
+        if tile.layout == "whole":
+            assert tile.segment * tile.per_pack == tile.width
+        if tile.layout == "ragged":
+            assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
+        if tile.layout == "shifted":
+            assert tile.segment * tile.per_pack >= min(tile.width + tile.per_pack - 1, view.inner)
+            assert tile.at_once % tile.per_pack == 0, "a thread's rows begin alike"
+        if tile.lanes:
+            assert tile.group or tile.threads % 32 == 0
+        if tile.exchange == "tickets":
+            assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
+        if tile.exchange == "co-resident":
+            assert tile.parts <= resident(tile, device), "else its blocks wait for one that does not run"
+        if tile.exchange == "block":
+            assert tile.parts == 1
+
+
+@pytest.mark.parametrize("gpu", EACH)
+def test_candidates_for_rows_are_legal(gpu):
+    for case in drawn("draw_rows"):
+        check_rows(case, KNOWN[gpu])
+
+
+@pytest.mark.parametrize("gpu", EACH)
+def test_candidates_for_views_are_legal(gpu):
+    for case in drawn("draw_axis"):
+        check_views(case, KNOWN[gpu])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("gpu", KNOWN)
+def test_candidates_are_legal_on_all_gpus_and_cases(gpu):
+    for suite in ("draw_rows", "model_rows"):
+        for case in drawn(suite):
+            check_rows(case, KNOWN[gpu])
+    for suite in ("draw_axis", "model_axis"):
+        for case in drawn(suite):
+            check_views(case, KNOWN[gpu])
+
+
+def kinds(candidates):
+    return {type(one).__name__ if not isinstance(one, Tile) else (one.layout, one.exchange) for one in candidates}
+
+
+def test_every_technique_is_among_the_candidates_of_some_case(h200):
+    rows = {kind for case in drawn("model_rows") for kind in kinds(row_candidates(case, h200, True))}
+    assert rows == {"Held", "Staged", "StagedLanes", "Split"}
+    held = {
+        (one.warps > 1, one.blocks > 1, one.shared_packs > 0)
+        for case in drawn("model_rows")
+        for one in row_candidates(case, h200, True)
+        if isinstance(one, Held)
+    }
+    assert {(False, False, False), (True, False, False), (True, True, False), (True, True, True)} <= held
+    views = {kind for case in drawn("model_axis") for kind in kinds(axis_candidates(case, h200))}
+    exchanges = ("block", "cluster", "co-resident", "tickets")
+    assert views >= {(layout, how) for layout in ("whole", "shifted") for how in exchanges}
+    assert views >= {"Slabs", ("ragged", "block"), ("ragged", "cluster"), ("ragged", "co-resident")}
+
+
+def test_values_name_their_candidate_and_no_other(h200):
+    case = Case("log_softmax", (64, 1000, 196), 1, "float32")
+    found = axis_candidates(case, h200)
+    named = [values_of(one) for one in found]
+    assert [chosen(values, found) for values in named] == list(found)
+    assert {"tile": 1, "whole": 1, "cluster": 1}.items() <= named[0].items()
+    with pytest.raises(Unsupported, match="no candidate for this shape on this GPU"):
+        chosen({**named[0], "rows": 126}, found)
+    with pytest.raises(Unsupported, match="no candidate"):
+        CATALOG.implementations["softmax"]["one_read_rows"].plan(Case("softmax", (8, 128), -1, "float32"), h200, held=1)

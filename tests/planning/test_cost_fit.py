@@ -1,0 +1,193 @@
+"""The fit of a cost function: it finds the constants that made the times, and its shares say how well it chooses."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench.core import places
+from kernelbench.core.cost_model import CandidateTime, CostModel
+from kernelbench.core.errors import InputError, ResultsError, RunWarning
+from kernelbench.core.records import Case
+from kernelbench.core.tunable import values_text
+from kernelbench.devices.known import KNOWN
+from kernelbench.planning import tuned
+from kernelbench.planning.case_plans import plan_case
+from kernelbench.planning.cost_constants import Fitted, read_fitted, write_fitted
+from kernelbench.planning.cost_fit import fit, shares, shares_with
+from kernelbench.runs.candidate_times import append_times, read_times
+from kernelbench.suite import find_suite, read_suite
+from tests.catalog import catalog
+
+CATALOG = catalog()
+GPU = KNOWN["h200"]
+ROWS = CATALOG.implementations["softmax"]["one_read_rows"]
+MODEL: CostModel = ROWS.tunable.model
+# Another GPU's: twice the latency, half the port, expensive masks.
+TRUTH = {**MODEL.known, "latency": 1.6e-6, "port": 40.0, "masked": 80.0, "thread": 30.0}
+NOISE = 0.005
+
+
+@cache
+def times(count: int = 40) -> tuple[CandidateTime, ...]:
+    """Candidates of drawn cases, as long as TRUTH and noise have it."""
+    generator, found = np.random.default_rng(7), []
+    cases = read_suite(find_suite("model_rows", places.SUITES), CATALOG.operations, CATALOG.implementations).cases
+    for case in cases[:: len(cases) // count]:
+        listed = ROWS.tunable.listed(case, GPU)
+        for number, (values, quantities) in enumerate(zip(listed, MODEL.quantities(case, GPU), strict=True)):
+            seconds = float(MODEL.seconds(quantities, TRUTH)) * float(np.exp(NOISE * generator.normal())) + 1e-6
+            found.append(
+                CandidateTime(
+                    GPU.name, "softmax/one_read_rows", "hash", case.key, values_text(values), number == 0, "ok", "",
+                    "graph", seconds, 1e-6, NOISE, quantities,
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+@pytest.mark.exhaustive  # seconds; tests/walks/test_tune_model.py fits two constants
+def test_constants_that_made_the_times_are_found_and_choose_better_than_those_before() -> None:
+    found = fit(MODEL, times())
+    for name in ("bandwidth", "latency", "port", "masked", "thread", "half", "float"):
+        assert found.constants[name] == pytest.approx(TRUTH[name], rel=0.25), name
+    assert found.validated.within_3_percent >= 0.9
+    assert found.validated.mean_loss < found.start.mean_loss / 2
+    assert found.candidates == len(times())
+    for loss, case, chosen, fastest in found.worst:
+        assert loss > 0
+        assert chosen != fastest
+        assert case.startswith("softmax/one_read_rows")
+
+
+def test_a_planted_wrong_constant_chooses_worse() -> None:
+    right, wrong = (shares_with(MODEL, times(), each) for each in (TRUTH, {**TRUTH, "masked": 1.0, "latency": 1e-4}))
+    assert right.within_3_percent == 1
+    assert wrong.within_10_percent < 0.9
+    assert wrong.mean_loss > right.mean_loss + 0.02
+
+
+def test_shares_are_of_losses() -> None:
+    found = shares(np.array([0.0, 0.02, 0.05, 0.5]))
+    assert (found.within_3_percent, found.within_10_percent) == (0.5, 0.75)
+    assert found.mean_loss == pytest.approx(0.1425)
+
+
+def test_too_few_cases_are_refused() -> None:
+    with pytest.raises(InputError, match="softmax_rows: 6 cases have two timed candidates; a fit needs 10"):
+        fit(MODEL, times(5))
+
+
+# ---- Files ----
+
+
+FITTED = Fitted(GPU.name, "softmax_rows", "times.csv", "2026-11-23", "0.2.0", 40, 500, 0.9, 1.0, MODEL.known)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(places, "own_tuned", lambda: tmp_path)
+    monkeypatch.setattr(places, "TUNED", tmp_path / "none")
+    return tmp_path
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    path = folder / "nvidia-h200.softmax_rows.model.yaml"
+    write_fitted(path, replace(FITTED, **changes), MODEL)
+    return path
+
+
+def test_constants_are_read_as_they_were_written(folder: Path) -> None:
+    path = written(folder)
+    assert replace(read_fitted(path, GPU.name), path=None) == FITTED
+    assert "bandwidth: {value: 0.87, unit: share of the peak" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("value: 0.87", "value: -1", "constants: 'bandwidth' must have a value above 0"),
+        ("value: 0.87", "value: none", "constants: 'bandwidth' must have a value above 0"),
+        ("gpu: NVIDIA H200", "gpu: Tesla T4", "constants of Tesla T4, expected those of NVIDIA H200"),
+        ("cases: 40", "cases: many", "cases: expected a number from 0 on"),
+        ("run: times.csv", "run: 1", "run: expected text"),
+    ],
+)
+def test_a_wrong_file_is_named(folder: Path, old: str, new: str, said: str) -> None:
+    path = written(folder)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(InputError) as error:
+        read_fitted(path, GPU.name)
+    assert str(error.value).startswith(f"{path}: {said}")
+    with pytest.warns(RunWarning, match="it is left out"):
+        assert tuned.tables_for(GPU.name).models == ()
+
+
+@pytest.mark.parametrize("kernel", ["one_read_rows", "one_read_axis"])
+def test_without_constants_of_this_gpu_the_rule_decides_and_with_them_the_model(folder: Path, kernel: str) -> None:
+    """The one place where plans may be switched to the cost function."""
+    shape, axis = ((33, 100_000), -1) if kernel == "one_read_rows" else ((3000, 11, 997), 1)
+    case, one = Case("softmax", shape, axis, "bfloat16"), CATALOG.implementations["softmax"][kernel]
+
+    def planned() -> Any:
+        return plan_case(case, CATALOG.operations["softmax"], one, GPU, tuned.tables_for(GPU.name))
+
+    rule = planned()
+    assert "by the rule" in rule.plan.reasons[-1]
+    model = one.tunable.model
+    dear = {**model.known, "barrier": 1e-3, "masked": 1e4, "cluster": 1e-3}
+    path = folder / f"nvidia-h200.{model.name}.model.yaml"
+    write_fitted(path, replace(FITTED, model=model.name, constants=dear), model)
+    chosen = planned()
+    assert "by the cost function fitted on NVIDIA H200" in chosen.plan.reasons[-1]
+    assert chosen.tuned == one.tunable.ranked(case, GPU, dear)[0]
+    assert chosen.plan.launches != rule.plan.launches
+    assert (
+        "by the rule"
+        in plan_case(
+            case, CATALOG.operations["softmax"], one, KNOWN["h100"], tuned.tables_for("NVIDIA H100 80GB HBM3")
+        ).plan.reasons[-1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("constants", "said"),
+    [
+        ({"bandwidth": 0.8}, "has no 'again'"),
+        ({**MODEL.known, "luck": 1.0}, "has an unknown 'luck'"),
+    ],
+)
+def test_constants_of_another_version_are_passed_over(folder: Path, constants: dict[str, float], said: str) -> None:
+    path, units = folder / "nvidia-h200.softmax_rows.model.yaml", MODEL
+    units = replace(MODEL, constants={**MODEL.constants, "luck": MODEL.constants["edge"]})
+    write_fitted(path, replace(FITTED, constants=constants), units)
+    with pytest.warns(RunWarning, match=said):
+        planned = plan_case(
+            Case("softmax", (64, 512), -1, "float32"), CATALOG.operations["softmax"], ROWS, GPU,
+            tuned.tables_for(GPU.name),
+        )  # fmt: skip
+    assert "by the rule" in planned.plan.reasons[-1]
+
+
+def test_times_are_read_as_they_were_written_and_mistakes_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    wrong = replace(times()[0], status="wrong", reason="1 of 2, first y[0]", method="", seconds=None, floor_s=None)
+    append_times(path, [wrong])
+    append_times(path, times()[:20])
+    found = read_times(path)
+    assert found[0].reason == wrong.reason
+    assert found[0].seconds is None
+    for one, other in zip(found[1:], times()[:20], strict=True):
+        assert one.seconds == pytest.approx(other.seconds)
+        assert one.quantities == pytest.approx(other.quantities)
+        assert (one.values, one.case, one.is_rule) == (other.values, other.case, other.is_rule)
+    with pytest.raises(ResultsError, match="has other columns than this version writes, first 'clock_hz' for 'more'"):
+        append_times(path, [replace(wrong, quantities={"peak_bytes_per_s": 1.0, "more": 2.0})])
+    path.write_text(path.read_text().replace("0.005", "nan", 1))
+    with pytest.raises(ResultsError, match=r"times.csv:2: 'noise' must be a number, got 'nan'"):
+        read_times(path)

@@ -1,0 +1,67 @@
+"""The drawn suites: what their seeds give, and that no shape lies outside of what they say."""
+
+import importlib.util
+import sys
+from functools import cache
+from math import log, prod
+from types import ModuleType
+
+import pytest
+
+from kernelbench.core import dtypes, places
+from kernelbench.suite import find_suite, read_suite
+from tests.catalog import catalog
+
+NAMES = ("draw_rows", "draw_axis", "draw_rows_unseen", "draw_axis_unseen", "model_rows", "model_axis")
+
+
+@cache
+def draw() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("draw", places.SUITES / "draw.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["draw"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def cases(name):
+    known = catalog()
+    return read_suite(find_suite(name, places.SUITES), known.operations, known.implementations).cases
+
+
+def test_files_are_what_their_seeds_give():
+    made = {suite.name: suite.text for suite in draw().suites()}
+    assert set(made) == set(NAMES)
+    for name, text in made.items():
+        assert (places.SUITES / f"{name}.yaml").read_text() == text, "python suites/draw.py writes it anew"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_are_within_their_bounds_and_spread_over_them(name):
+    rows = "rows" in name
+    assert len({(case.shape, case.dtype) for case in cases(name)}) == (156 if "model" in name else 48)
+    for case in cases(name):
+        outer, dim, inner = case.outer_dim_inner
+        assert 2**20 <= prod(case.shape) * dtypes.itemsize(case.dtype) <= 2**31
+        if rows:
+            assert (1 <= outer <= 10**7, 1 <= dim <= 10**6, inner) == (True, True, 1)
+        else:
+            assert min(case.shape) >= 1, case.shape
+            assert max(case.shape) <= 10**5
+            assert inner >= 2
+    last = [case.shape[-1] * dtypes.itemsize(case.dtype) % 16 == 0 for case in cases(name)]
+    assert last.count(True) == last.count(False)
+    sizes = [log(prod(case.shape) * dtypes.itemsize(case.dtype), 2) for case in cases(name)]
+    assert min(sizes) < 23
+    assert max(sizes) > 29
+
+
+@pytest.mark.parametrize("name", ["draw_rows", "draw_axis"])
+def test_seeds_have_no_shape_in_common(name):
+    first, unseen, model = (
+        {case.shape for case in cases(one)} for one in (name, f"{name}_unseen", name.replace("draw", "model"))
+    )
+    assert not first & unseen
+    assert not (first | unseen) & model
