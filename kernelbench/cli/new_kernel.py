@@ -204,7 +204,7 @@ def _plan_code(start: Implementation, operation: str, name: str) -> str:
     rest = [ast.get_source_segment(text, one) for one in call.args[2:]]
     rest += [f"{one.arg}={ast.get_source_segment(text, one.value)}" for one in call.keywords]
     words = [f'"{name}",  # what suites, --only and tables call it', f'"starts as a copy of {start.name}",']
-    words += [f"{argument}," for argument in rest]
+    words += [_renamed(f"{argument},", operation, start.source.stem, name) for argument in rest]
     body = "\n".join(f"        {word}" for word in words)
     return (
         _renamed(kept, operation, start.source.stem, name)
