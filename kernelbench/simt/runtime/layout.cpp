@@ -13,21 +13,32 @@
 #define PARENTHESES ()
 #define FOR_EACH(make, ...) EXPAND(EACH(make, __VA_ARGS__))
 
-#define FIELD(name) \
-    text += std::string(structure) + "." #name " " + std::to_string(offsetof(S, name)) + " " + \
-            std::to_string(sizeof(S::name)) + "\n";
+#define FIELD(name) field(text, structure, #name, offsetof(S, name), sizeof(S::name));
 #define STRUCTURE(name, ...) {                                                     \
     using S = name;                                                                \
     const char* structure = #name;                                                 \
-    text += std::string(structure) + " " + std::to_string(sizeof(S)) + "\n";       \
+    number(text, structure, sizeof(S));                                            \
     FOR_EACH(FIELD, __VA_ARGS__)                                                   \
 }
-#define CONSTANT(name) text += #name " " + std::to_string(u64(name)) + "\n";
-#define ENUMERATION(name) text += #name " = " + std::string(name##_TEXT) + "\n";
+#define CONSTANT(name) number(text, #name, u64(name));
+#define ENUMERATION(name) enumeration(text, #name, name##_TEXT);
 
 namespace simt {
 
 namespace {
+
+// Functions of their own: as part of `layout`, their many copies would take g++ seconds.
+[[gnu::noinline]] void field(std::string& text, const char* structure, const char* name, u64 offset, u64 size) {
+    text += std::string(structure) + "." + name + " " + std::to_string(offset) + " " + std::to_string(size) + "\n";
+}
+
+[[gnu::noinline]] void number(std::string& text, const char* name, u64 value) {
+    text += std::string(name) + " " + std::to_string(value) + "\n";
+}
+
+[[gnu::noinline]] void enumeration(std::string& text, const char* name, const char* members) {
+    text += std::string(name) + " = " + members + "\n";
+}
 
 std::string layout() {
     std::string text;
