@@ -43,7 +43,7 @@ def runtime(sanitize: bool = False) -> ctypes.CDLL:
         raise BuildError(f"{path}: cannot be loaded ({error}); delete it to build it again", (), "") from error
     check(found)
     found.simt_take_marks.restype = ctypes.c_uint64
-    found.simt_take_marks.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32)
+    found.simt_take_marks.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32)
     found.simt_generate.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
     found.simt_generate.restype = found.simt_launch.restype = None
     found.simt_launch.argtypes = (ctypes.c_void_p,)

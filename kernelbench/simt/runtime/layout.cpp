@@ -46,7 +46,7 @@ std::string layout() {
     STRUCTURE(Counters, warps, threads, requests, sectors, ideal_sectors, shared_requests, wavefronts,
               ideal_wavefronts, local_requests, local_sectors, divergences, most_ways, least_ways)
     STRUCTURE(Generator, kind, type, seed, first, second)
-    STRUCTURE(Allocation, begin, end, read, written, states, chunks, defined, read_only, generator)
+    STRUCTURE(Allocation, begin, end, read, written, read_pages, written_pages, states, chunks, defined, read_only, generator)
     STRUCTURE(FaultRecord, kind, source, warp, lane, block, address, count)
     STRUCTURE(Range, offset, bytes)
     STRUCTURE(SpecialSlot, special, offset)
@@ -56,7 +56,7 @@ std::string layout() {
               fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, granule_shift, reserved_offset, reserved_bytes,
               grid, block, cluster, group_blocks,               ordered, sampled, strict, threads, fault_count, status)
     FOR_EACH(CONSTANT, LANES, NONE, WINDOW_SHIFT, WINDOW_RANK_SHIFT, SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW,
-             SECTOR_SHIFT, CHUNK, WAYS_ABOVE, BULK_UNIT, COUNT_BITS, TRANSACTION_BITS, COMPARISON_SHIFT)
+             SECTOR_SHIFT, PAGE_SHIFT, CHUNK, WAYS_ABOVE, BULK_UNIT, COUNT_BITS, TRANSACTION_BITS, COMPARISON_SHIFT)
     FOR_EACH(ENUMERATION, Kind, BarrierForm, ArriveForm, Special, Modifier, Direction, CarryUse, Comparison, Combine, Order,
              Type, ByteState, Sample, Status, GeneratorKind, GeneratorType, FaultKind)
     return text;
