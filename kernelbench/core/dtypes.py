@@ -23,6 +23,8 @@ _TYPES: dict[str, tuple[type, int, str]] = {
     "uint8": (np.uint8, 1, "u8"),
 }
 NAMES = tuple(_TYPES)
+_EXPONENT = 0x7FF0_0000_0000_0000  # bits of a float64's exponent
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 def storage(dtype: str) -> type:
@@ -59,8 +61,9 @@ def steps(dtype: str) -> tuple[float, float]:
 def spacing(xp: Any, size: Any, dtype: str) -> Any:
     """The distance between neighbours of the type (1 ulp) at each magnitude of a float64 array."""
     roundoff, smallest = steps(dtype)
-    _, exponent = xp.frexp(xp.maximum(size, smallest))
-    return xp.maximum(xp.ldexp(xp.full_like(size, roundoff), exponent), smallest)
+    finite = xp.fmin(xp.maximum(size, smallest), _LARGEST)  # NaN too
+    bits = finite.view(xp.uint64) & xp.uint64(_EXPONENT)
+    return xp.maximum(bits.view(xp.float64) * (2 * roundoff), smallest)  # the power of two at or below each
 
 
 def overflow(dtype: str) -> float:

@@ -14,7 +14,7 @@ from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
-from kernelbench.devices.written_elements import SECTOR_BYTES, Integers, marked
+from kernelbench.devices.written_elements import SECTOR_BYTES, Integers
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
@@ -29,6 +29,7 @@ BUDGET = 2**27  # warp instructions per block beyond which it counts as endless
 SMALL_BYTES = 2**26
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 MAXIMA = ("most_ways", "least_ways")  # counters of an instruction of which several blocks have the maximum, not the sum
+LOOKED_AT = 2**12  # sectors at a time, to find out whether any output is verifiable
 MOST_FAULTS = 3  # in the reason of a row
 
 
@@ -83,13 +84,20 @@ class PlanRun:
 
     def _verifiable(self) -> bool:
         """Whether any output holds what a whole run would have written."""
-        return any((self.states(name) == ByteState.SOUND).any() for name in self.written)
+        return any(
+            (self._states(name, sectors) == ByteState.SOUND).any()
+            for name, written in self.written.items()
+            for sectors in np.split(written, range(LOOKED_AT, written.size, LOOKED_AT))
+        )
 
     def states(self, output: str) -> npt.NDArray[np.uint8]:
         """States of the bytes in the written sectors of an output, [sectors, 32]."""
+        return self._states(output, self.written[output])
+
+    def _states(self, output: str, sectors: Integers) -> npt.NDArray[np.uint8]:
         states = self._outputs[output].states
         assert states is not None, "a sampled launch tracks bytes"
-        return states.reshape(-1, SECTOR_BYTES)[self.written[output]]
+        return states.reshape(-1, SECTOR_BYTES)[sectors]
 
     def _unmark(self, step: Step) -> None:
         """Clear the marks of written sectors in outputs that this launch may write again: if it rewrites only a part,
@@ -161,7 +169,7 @@ class _StepRun:
 
     def written(self) -> dict[str, Integers]:
         """Written sectors, by output."""
-        found = {name: marked(self._outputs[name].written) for name in self.step.outputs}
+        found = {name: self._outputs[name].written_sectors() for name in self.step.outputs}
         return {name: sectors for name, sectors in found.items() if sectors.size}
 
 

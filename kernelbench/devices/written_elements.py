@@ -10,15 +10,6 @@ WORD = 8  # bytes of a map that are tested at once, because almost all are 0
 Integers = npt.NDArray[np.int64]
 
 
-def marked(sectors: npt.NDArray[np.uint8]) -> Integers:
-    """Indices of the nonzero bytes of a map."""
-    whole = sectors.size // WORD * WORD
-    words = np.flatnonzero(sectors[:whole].view(np.uint64) != 0)
-    rows, columns = np.nonzero(sectors[:whole].reshape(-1, WORD)[words])
-    tail = whole + np.flatnonzero(sectors[whole:])
-    return np.concatenate((words[rows] * WORD + columns, tail)).astype(np.int64)
-
-
 def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize: int, elements: int) -> Integers:
     """Ranges [start, stop) of the elements whose bytes are all in the state `good`.
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError
 from kernelbench.simt import interface, native
-from kernelbench.simt.interface import CHUNK, GENERATOR_KINDS, GENERATOR_TYPES, SECTOR, ByteState
+from kernelbench.simt.interface import CHUNK, GENERATOR_KINDS, GENERATOR_TYPES, PAGE, SECTOR, ByteState
 
 ALIGNMENT = 4096  # of allocations; cudaMalloc guarantees 256
 RED_ZONE = 1 << 20  # bytes around each allocation
@@ -66,9 +66,7 @@ class Allocation:
         self.generator = generator
         self._memory = memory
         self.defined = role in ("input", "variable")
-        sectors = -(-self.nbytes // SECTOR)
-        self._maps = _zeros(2 * -(-sectors // 8) * 8).reshape(2, -1)
-        self.read, self.written = (one[:sectors] for one in self._maps)
+        self._unmark()
         self.states: Bytes | None = None
         self._chunks = np.zeros(-(-self.nbytes // CHUNK), np.uint8) if generator is not None else None
 
@@ -92,9 +90,22 @@ class Allocation:
     def define(self) -> None:
         """Mark every byte as initialised and sound: the host wrote them."""
         self.defined = True
-        self._maps = _zeros(self._maps.size).reshape(2, -1)  # clearing the old map would touch all its pages
-        self.read, self.written = (one[: self.read.size] for one in self._maps)
+        self._unmark()
         self.states = None
+
+    def _unmark(self) -> None:
+        """Mark no sector, in new maps: clearing the old ones would touch all their memory."""
+        sectors = -(-self.nbytes // SECTOR)
+        pages = -(-sectors // PAGE)
+        self._maps = _zeros(2 * pages * PAGE).reshape(2, -1)
+        self._pages = np.zeros((2, pages), np.uint8)  # 1: the page of the map may have marks
+        self.read, self.written = (one[:sectors] for one in self._maps)
+
+    def written_sectors(self) -> npt.NDArray[np.int64]:
+        """Indices of the sectors that kernels wrote."""
+        pages = np.flatnonzero(self._pages[1])
+        rows, columns = np.nonzero(self._maps[1].reshape(-1, PAGE)[pages])
+        return pages[rows] * PAGE + columns
 
     def undefine(self) -> None:
         """Mark every byte as unwritten."""
@@ -105,15 +116,18 @@ class Allocation:
         """Track the state of each byte from now on. Bytes written before count as sound."""
         if self.states is None:
             self.states = _zeros(self.written.size * SECTOR)
-            before = np.flatnonzero(self.written)
+            before = self.written_sectors()
             if before.size:
                 self.states.reshape(-1, SECTOR)[before] = ByteState.SOUND
 
     def take_marks(self) -> tuple[int, int]:
         """(sectors read, sectors written) since the last call."""
         take = native.runtime().simt_take_marks
-        read, written = (one.ctypes.data for one in self._maps)
-        return take(read, self._maps.shape[1], 0), take(written, self._maps.shape[1], 1)
+        read, written = (
+            take(marks.ctypes.data, pages.ctypes.data, pages.size, keep)
+            for keep, (marks, pages) in enumerate(zip(self._maps, self._pages, strict=True))
+        )
+        return read, written
 
     def mirror(self) -> interface.Allocation:
         return interface.Allocation(
@@ -121,6 +135,8 @@ class Allocation:
             end=self.address + self.nbytes,
             read=self._maps[0].ctypes.data,
             written=self._maps[1].ctypes.data,
+            read_pages=self._pages[0].ctypes.data,
+            written_pages=self._pages[1].ctypes.data,
             states=None if self.states is None else self.states.ctypes.data,
             chunks=None if self._chunks is None else self._chunks.ctypes.data,
             defined=self.defined,

@@ -23,13 +23,15 @@ WINDOW_SHIFT, WINDOW_RANK_SHIFT = 56, 32
 SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW = (window << WINDOW_SHIFT for window in (0x50, 0x60, 0x70))
 SECTOR_SHIFT = 5
 SECTOR = 1 << SECTOR_SHIFT  # bytes
+PAGE_SHIFT = 12
+PAGE = 1 << PAGE_SHIFT  # sectors whose marks are looked at together
 CHUNK = 65536  # bytes of an input that are generated together
 WAYS_ABOVE = 64  # `least_ways` is WAYS_ABOVE minus the least ways of a conflict
 BULK_UNIT = 16  # bytes; addresses and sizes of bulk copies are multiples of it
 COUNT_BITS, TRANSACTION_BITS = 20, 21  # widths of the fields of an mbarrier: counts of arrivals, pending bytes
 COMPARISON_SHIFT = 16  # position of the comparison above the modifiers
 CONSTANTS = ("LANES", "NONE", "WINDOW_SHIFT", "WINDOW_RANK_SHIFT", "SHARED_WINDOW", "LOCAL_WINDOW", "PARAMETER_WINDOW",
-             "SECTOR_SHIFT", "CHUNK", "WAYS_ABOVE", "BULK_UNIT", "COUNT_BITS", "TRANSACTION_BITS",
+             "SECTOR_SHIFT", "PAGE_SHIFT", "CHUNK", "WAYS_ABOVE", "BULK_UNIT", "COUNT_BITS", "TRANSACTION_BITS",
              "COMPARISON_SHIFT")  # fmt: skip
 
 
@@ -174,7 +176,7 @@ class Allocation(ctypes.Structure):
     _fields_ = (
         ("begin", u64),
         ("end", u64),
-        *((name, ctypes.c_void_p) for name in ("read", "written", "states", "chunks")),
+        *((name, ctypes.c_void_p) for name in ("read", "written", "read_pages", "written_pages", "states", "chunks")),
         ("defined", u32),
         ("read_only", u32),
         ("generator", Generator),

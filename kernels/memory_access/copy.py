@@ -12,7 +12,9 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     if case.parameter("side", "load") == "load":
         return {"y": x}
     last = case.parameter("offset", 0) + (case.elements - 1) * case.parameter("stride", 1)
-    return {"y": xp.concatenate([x, xp.full(last + 1 - case.elements, xp.nan)])}
+    y = xp.full(last + 1, xp.nan)
+    y[: case.elements] = x
+    return {"y": y}
 
 
 IMPLEMENTATIONS = copies_of("memory_access", reference=reference)

@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelbench.devices.written_elements import SECTOR_BYTES, marked, ranges
+from kernelbench.devices.written_elements import SECTOR_BYTES, ranges
 
 SOUND = 1
-
-
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 4096, 4099])
-def test_marked_sectors_are_found_wherever_they_are(size: int) -> None:
-    random = np.random.default_rng(size)
-    sectors = (random.random(size) < 0.1).astype(np.uint8)
-    assert marked(sectors).tolist() == [place for place in range(size) if sectors[place]]
 
 
 @pytest.mark.parametrize("itemsize", [1, 2, 4, 8])

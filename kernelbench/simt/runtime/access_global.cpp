@@ -38,14 +38,21 @@ bool forbidden(const Allocation& allocation, Purpose purpose) {
     return purpose != Purpose::read && allocation.read_only;
 }
 
+void mark(u8* sectors, u8* pages, u64 first, u64 last) {
+    std::memset(sectors + first, 1, last - first + 1);
+    for (u64 page = first >> PAGE_SHIFT; page <= last >> PAGE_SHIFT; ++page) {
+        pages[page] = 1;
+    }
+}
+
 void mark(Allocation& allocation, u64 address, u64 bytes, Purpose purpose) {
     const u64 first = (address - allocation.begin) >> SECTOR_SHIFT;
     const u64 last = (address + bytes - 1 - allocation.begin) >> SECTOR_SHIFT;
     if (purpose != Purpose::write) {
-        std::memset(allocation.read + first, 1, last - first + 1);
+        mark(allocation.read, allocation.read_pages, first, last);
     }
     if (purpose != Purpose::read) {
-        std::memset(allocation.written + first, 1, last - first + 1);
+        mark(allocation.written, allocation.written_pages, first, last);
     }
     if (allocation.chunks) {
         generate(allocation, address, address + bytes);

@@ -16,8 +16,8 @@ T value_at(u64 address) {
 }
 
 // Replaces the value at each lane's address by next(lane, old), and writes the old value to d.
-template <class T, Resolve resolve, class Next>
-void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Next next) {
+template <class T, class Next>
+void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve, Next next) {
     Access access;
     access.lanes = lanes;
     form_addresses(warp, instruction, access.at);
@@ -37,26 +37,26 @@ void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Next n
     }
 }
 
-template <class Rule, class T, Resolve resolve>
-void atomic(Warp& warp, const Instruction& instruction, u32 lanes) {
+template <class Rule, class T>
+void atomic(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve) {
     const T* operand = lanes_of<T>(warp.registers, instruction.c);
-    exchange_with<T, resolve>(warp, instruction, lanes,
-                              [=](int lane, T old) { return Rule::apply(old, operand[lane]); });
+    exchange_with<T>(warp, instruction, lanes, resolve,
+                     [=](int lane, T old) { return Rule::apply(old, operand[lane]); });
 }
 
-template <class T, Resolve resolve>
-void compare_and_swap(Warp& warp, const Instruction& instruction, u32 lanes) {
+template <class T>
+void compare_and_swap(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve) {
     const T* expected = lanes_of<T>(warp.registers, instruction.c);
     const T* wanted = lanes_of<T>(warp.registers, instruction.e);
-    exchange_with<T, resolve>(warp, instruction, lanes,
-                              [=](int lane, T old) { return old == expected[lane] ? wanted[lane] : old; });
+    exchange_with<T>(warp, instruction, lanes, resolve,
+                     [=](int lane, T old) { return old == expected[lane] ? wanted[lane] : old; });
 }
 
 }  // namespace
 
 #define SIMT_ATOMIC_IN(space, name, type, rule)                                                                  \
     extern "C" void op_atom_##space##_##name##_##type(Warp& warp, const Instruction& instruction, u32 lanes) { \
-        atomic<rule, type, access_##space>(warp, instruction, lanes);                                            \
+        atomic<rule, type>(warp, instruction, lanes, access_##space);                                            \
     }
 #define SIMT_ATOMIC(name, type, rule)         \
     SIMT_ATOMIC_IN(global, name, type, rule) \
@@ -64,7 +64,7 @@ void compare_and_swap(Warp& warp, const Instruction& instruction, u32 lanes) {
     SIMT_ATOMIC_IN(generic, name, type, rule)
 #define SIMT_CAS_IN(space, type)                                                                             \
     extern "C" void op_atom_##space##_cas_##type(Warp& warp, const Instruction& instruction, u32 lanes) { \
-        compare_and_swap<type, access_##space>(warp, instruction, lanes);                                    \
+        compare_and_swap<type>(warp, instruction, lanes, access_##space);                                    \
     }
 #define SIMT_CAS(type) SIMT_CAS_IN(global, type) SIMT_CAS_IN(shared, type) SIMT_CAS_IN(generic, type)
 #define SIMT_INTEGER(type) \

@@ -3,7 +3,6 @@
 // An element depends on the seed and its index alone, so that it is the same whoever touches it first, in whichever
 // order. Only additions, multiplications, divisions and square roots are used: the same bits on every machine.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -152,17 +151,17 @@ void fill(const Generator& generator, u64 first, u64 last, u8* to) {
 enum ChunkState : u8 { EMPTY, BUSY, READY };
 
 void generate_chunk(Allocation& allocation, u64 chunk) {
-    std::atomic_ref<u8> state(allocation.chunks[chunk]);
+    u8* state = &allocation.chunks[chunk];
     u8 expected = EMPTY;
-    if (state.compare_exchange_strong(expected, BUSY)) {
+    if (__atomic_compare_exchange_n(state, &expected, u8(BUSY), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         const u64 elements = CHUNK / TYPE_BYTES[allocation.generator.type];
         const u64 begin = allocation.begin + chunk * CHUNK;
         const u64 count = std::min(CHUNK, allocation.end - begin) / TYPE_BYTES[allocation.generator.type];
         fill(allocation.generator, chunk * elements, chunk * elements + count, reinterpret_cast<u8*>(begin));
-        state.store(READY, std::memory_order_release);
+        __atomic_store_n(state, u8(READY), __ATOMIC_RELEASE);
         return;
     }
-    while (state.load(std::memory_order_acquire) != READY) {
+    while (__atomic_load_n(state, __ATOMIC_ACQUIRE) != READY) {
         std::this_thread::yield();
     }
 }
@@ -172,7 +171,7 @@ void generate_chunk(Allocation& allocation, u64 chunk) {
 void generate(Allocation& allocation, u64 begin, u64 end) {
     const u64 last = (end - 1 - allocation.begin) / CHUNK;
     for (u64 chunk = (begin - allocation.begin) / CHUNK; chunk <= last; ++chunk) {
-        if (std::atomic_ref<u8>(allocation.chunks[chunk]).load(std::memory_order_acquire) != READY) {
+        if (__atomic_load_n(&allocation.chunks[chunk], __ATOMIC_ACQUIRE) != READY) {
             generate_chunk(allocation, chunk);
         }
     }

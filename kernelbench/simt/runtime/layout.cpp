@@ -13,21 +13,32 @@
 #define PARENTHESES ()
 #define FOR_EACH(make, ...) EXPAND(EACH(make, __VA_ARGS__))
 
-#define FIELD(name) \
-    text += std::string(structure) + "." #name " " + std::to_string(offsetof(S, name)) + " " + \
-            std::to_string(sizeof(S::name)) + "\n";
+#define FIELD(name) field(text, structure, #name, offsetof(S, name), sizeof(S::name));
 #define STRUCTURE(name, ...) {                                                     \
     using S = name;                                                                \
     const char* structure = #name;                                                 \
-    text += std::string(structure) + " " + std::to_string(sizeof(S)) + "\n";       \
+    number(text, structure, sizeof(S));                                            \
     FOR_EACH(FIELD, __VA_ARGS__)                                                   \
 }
-#define CONSTANT(name) text += #name " " + std::to_string(u64(name)) + "\n";
-#define ENUMERATION(name) text += #name " = " + std::string(name##_TEXT) + "\n";
+#define CONSTANT(name) number(text, #name, u64(name));
+#define ENUMERATION(name) enumeration(text, #name, name##_TEXT);
 
 namespace simt {
 
 namespace {
+
+// Functions of their own: as part of `layout`, their many copies would take g++ seconds.
+[[gnu::noinline]] void field(std::string& text, const char* structure, const char* name, u64 offset, u64 size) {
+    text += std::string(structure) + "." + name + " " + std::to_string(offset) + " " + std::to_string(size) + "\n";
+}
+
+[[gnu::noinline]] void number(std::string& text, const char* name, u64 value) {
+    text += std::string(name) + " " + std::to_string(value) + "\n";
+}
+
+[[gnu::noinline]] void enumeration(std::string& text, const char* name, const char* members) {
+    text += std::string(name) + " = " + members + "\n";
+}
 
 std::string layout() {
     std::string text;
@@ -35,7 +46,7 @@ std::string layout() {
     STRUCTURE(Counters, warps, threads, requests, sectors, ideal_sectors, shared_requests, wavefronts,
               ideal_wavefronts, local_requests, local_sectors, divergences, most_ways, least_ways)
     STRUCTURE(Generator, kind, type, seed, first, second)
-    STRUCTURE(Allocation, begin, end, read, written, states, chunks, defined, read_only, generator)
+    STRUCTURE(Allocation, begin, end, read, written, read_pages, written_pages, states, chunks, defined, read_only, generator)
     STRUCTURE(FaultRecord, kind, source, warp, lane, block, address, count)
     STRUCTURE(Range, offset, bytes)
     STRUCTURE(SpecialSlot, special, offset)
@@ -45,7 +56,7 @@ std::string layout() {
               fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, stack_bytes, granule_shift, reserved_offset, reserved_bytes,
               grid, block, cluster, group_blocks,               ordered, sampled, strict, threads, fault_count, status)
     FOR_EACH(CONSTANT, LANES, NONE, WINDOW_SHIFT, WINDOW_RANK_SHIFT, SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW,
-             SECTOR_SHIFT, CHUNK, WAYS_ABOVE, BULK_UNIT, COUNT_BITS, TRANSACTION_BITS, COMPARISON_SHIFT)
+             SECTOR_SHIFT, PAGE_SHIFT, CHUNK, WAYS_ABOVE, BULK_UNIT, COUNT_BITS, TRANSACTION_BITS, COMPARISON_SHIFT)
     FOR_EACH(ENUMERATION, Kind, BarrierForm, ArriveForm, Special, Modifier, Direction, CarryUse, Comparison, Combine, Order,
              Type, ByteState, Sample, Status, GeneratorKind, GeneratorType, FaultKind)
     return text;

@@ -41,6 +41,8 @@ struct Allocation {
     u64 begin, end;     // host addresses; begin is a multiple of 256
     u8* read;           // one byte per 32-byte sector, 1: read in this launch
     u8* written;        // the same for writes
+    u8* read_pages;     // one byte per page of `read`, 1: it may have marks
+    u8* written_pages;
     u8* states;         // one ByteState per byte; null unless bytes are tracked
     u8* chunks;         // one byte per chunk, 2: generated; null without a generator
     u32 defined;        // 1: the host initialised it

@@ -48,6 +48,12 @@ Mbarrier* find(Warp& warp, const Instruction& instruction, u32 lane, const Place
     return nullptr;
 }
 
+void forget(const Place& place) {
+    std::vector<Mbarrier>& all = place.owner->mbarriers;
+    all.erase(std::remove_if(all.begin(), all.end(), [&](const Mbarrier& one) { return one.offset == place.offset; }),
+              all.end());
+}
+
 u32 lanes_over(WarpState& state, const Instruction& instruction, u32 lanes) {
     Warp& warp = state.warp;
     u64 at[LANES];
@@ -223,7 +229,7 @@ OPERATION(mbarrier_init) {
             return;
         }
         watch_place(warp, instruction, lane, place, sizeof(u64), Purpose::write);
-        std::erase_if(place.owner->mbarriers, [&](const Mbarrier& one) { return one.offset == place.offset; });
+        forget(place);
         place.owner->mbarriers.push_back({place.offset, 0, counts[lane], counts[lane], 0});
         keep(*place.owner, place.owner->mbarriers.back());
         ++warp.state->worker->changes;
@@ -232,7 +238,7 @@ OPERATION(mbarrier_init) {
 
 OPERATION(mbarrier_inval) {
     each_mbarrier(warp, instruction, lanes, [&](int, const Place& place) {
-        std::erase_if(place.owner->mbarriers, [&](const Mbarrier& one) { return one.offset == place.offset; });
+        forget(place);
     });
 }
 

@@ -33,8 +33,8 @@ void load_contiguous(Warp& warp, const Instruction& instruction, const Element* 
     }
 }
 
-template <class Element, class Register, Resolve resolve>
-void load(Warp& warp, const Instruction& instruction, u32 lanes) {
+template <class Element, class Register>
+void load(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve) {
     const u32 count = instruction.f;
     Access access;
     access.lanes = lanes;
@@ -78,8 +78,8 @@ void gather(const Warp& warp, const Instruction& instruction, u8* into) {
     }
 }
 
-template <class Element, class Register, Resolve resolve>
-void store(Warp& warp, const Instruction& instruction, u32 lanes) {
+template <class Element, class Register>
+void store(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve) {
     const u32 count = instruction.f;
     Access access;
     access.lanes = lanes;
@@ -113,11 +113,11 @@ void store(Warp& warp, const Instruction& instruction, u32 lanes) {
 
 #define SIMT_LOAD(space, element, bits, resolve)                                                             \
     extern "C" void op_ld_##space##_##element##_##bits(Warp& warp, const Instruction& instruction, u32 lanes) { \
-        load<element, u##bits, resolve>(warp, instruction, lanes);                                           \
+        load<element, u##bits>(warp, instruction, lanes, resolve);                                           \
     }
 #define SIMT_STORE(space, element, bits, resolve)                                                            \
     extern "C" void op_st_##space##_##element##_##bits(Warp& warp, const Instruction& instruction, u32 lanes) { \
-        store<element, u##bits, resolve>(warp, instruction, lanes);                                          \
+        store<element, u##bits>(warp, instruction, lanes, resolve);                                          \
     }
 #define SIMT_EACH_PAIR(make, space, resolve)                                                    \
     make(space, u8, 16, resolve) make(space, u8, 32, resolve) make(space, u8, 64, resolve)     \

@@ -36,6 +36,7 @@ constexpr u64 SHARED_WINDOW = 0x5000000000000000ull;  // + (rank << WINDOW_RANK_
 constexpr u64 LOCAL_WINDOW = 0x6000000000000000ull;
 constexpr u64 PARAMETER_WINDOW = 0x7000000000000000ull;  // only in faults: parameters have no generic address
 constexpr u32 SECTOR_SHIFT = 5;
+constexpr u32 PAGE_SHIFT = 12;  // log2 of the sectors of a page of marks
 constexpr u64 CHUNK = 65536;    // bytes of an input that are generated together
 constexpr u64 WAYS_ABOVE = 64;  // Counters.least_ways is WAYS_ABOVE minus the least ways of a conflict
 constexpr u32 BULK_UNIT = 16;   // bytes; addresses and sizes of bulk copies are multiples of it
