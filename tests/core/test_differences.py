@@ -107,3 +107,18 @@ def test_the_worst_error_is_told_in_terms_of_what_is_allowed() -> None:
     assert compared([INF], [1.0]).worst == INF
     assert compared([NAN], [1.0]).worst is None
     assert compared([1.0], [INF]).worst is None
+
+
+@pytest.mark.parametrize("absolute", [0.0, 2.0**-126, 1e-3])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "int32"])
+def test_an_infinity_among_numbers_changes_nothing_else(dtype: str, absolute: float) -> None:
+    """Arrays without infinities and NaN are compared in fewer passes."""
+    random = np.random.default_rng(1)
+    expected = random.standard_normal(1000) * 10.0 ** random.integers(-40, 30, 1000)
+    expected[:100] = 0.0
+    got = expected * (1 + 1e-6 * random.standard_normal(1000) * (random.random(1000) < 0.5))
+    got[50] = 2.0**-130
+    for count in (1, 50, 1000):
+        alone = differences(np, got[:count], expected[:count], Tolerance(1e-6, absolute), dtype)
+        longer = (np.append(one[:count], [np.inf, np.nan]) for one in (got, expected))
+        assert differences(np, *longer, Tolerance(1e-6, absolute), dtype) == alone
