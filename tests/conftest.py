@@ -57,9 +57,12 @@ baseline: good
 
 
 def pytest_configure() -> None:
-    """A shell has its jobs in the background ignore Ctrl-C, and so all that they start: tests send it."""
+    """A shell has its jobs in the background ignore Ctrl-C, nohup has them ignore SIGHUP, and so all that they start:
+    tests send both."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection() -> None:
