@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import select
 import signal
@@ -17,7 +16,8 @@ from typing import Any
 from kernelbench.core import processes
 from kernelbench.core.processes import STOPS
 
-AGAIN_S = 0.02  # then an exception that could not be raised, or was lost, is raised again
+AGAIN_S = 0.02  # then an exception that could not be raised, or was lost, is raised again; each further time
+MOST_PAUSE_S = 0.5  # after twice as long, up to this: signals end system calls
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 _IMPORTS = "<frozen importlib"  # files of Python's own import; an exception in there can leave its locks held
 _OVER = b"\0"  # for the listener: no signal has this number
@@ -121,21 +121,23 @@ def _lost_ones_noticed(stop: Stop) -> Iterator[None]:
 
 
 def _listen(heard: int, stop: Stop, last_words: str) -> None:
-    stops, own = 0, 0
+    """Count the signals. Send the first one to the main thread again as long as it raised nothing: its exception was
+    lost, or it came between Python's last look at signals and a wait that only another signal ends."""
+    main = threading.main_thread().ident
+    stops, own, first, pause_s = 0, False, 0, AGAIN_S
     while True:
-        if stops and not select.select([heard], [], [], AGAIN_S)[0]:
-            if stop.wanted_again and stop.signal is not None:
-                stop.wanted_again = False
-                own += 1
-                _thread.interrupt_main(stop.signal)  # this thread hears it too
+        if stops and not select.select([heard], [], [], pause_s)[0]:
+            if stop.wanted_again or (stop.raising and not stop.raised and not own):
+                stop.wanted_again, own, pause_s = False, True, min(2 * pause_s, MOST_PAUSE_S)
+                signal.pthread_kill(main or 0, first)  # this thread hears it too
             continue
         number = os.read(heard, 1)
         if number == _OVER:
             return
-        if own and number[0] == stop.signal:
-            own -= 1
-        else:
-            stops += number[0] in STOPS
+        if own and number[0] == first:
+            own = False
+        elif number[0] in STOPS:
+            stops, first = stops + 1, first or number[0]
         if stops == 2:
             processes.end_all()
             with suppress(OSError):

@@ -60,6 +60,21 @@ def test_a_signal_at_a_moment_when_no_exception_gets_through_is_not_lost(code: s
     assert time.monotonic() - began < 4
 
 
+WAITS = (
+    "import threading; finished.append(1); lock = threading.Lock(); lock.acquire(); "
+    "later = lambda: [time.sleep(0.3), signal.pthread_kill(threading.get_ident(), signal.SIGTERM)]; "
+    "threading.Thread(target=later, daemon=True).start(); lock.acquire()"
+)
+
+
+def test_a_signal_that_does_not_end_a_wait_of_the_main_thread_is_sent_to_it_again() -> None:
+    """As where it comes just before the wait: here another thread gets it."""
+    began = time.monotonic()
+    done = python("-c", LOST.format(code=WAITS))
+    assert (done.returncode, done.stderr) == (143, "")
+    assert time.monotonic() - began < 4
+
+
 def test_a_signal_that_a_library_swallows_ends_the_command_at_its_next_step() -> None:
     code = (
         f"try: {KILL}; time.sleep(1)\n        except BaseException: finished.append(1)\n        stopping.raise_again()"
