@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -59,6 +59,20 @@ def opened(request: DeviceRequest, catalog: Catalog, progress: Progress) -> Iter
             return
         if request.device == "auto":
             progress.say(f"No GPU here: {bench.name} executes the kernels and counts what they do; nothing is timed.")
+        yield bench
+
+
+@contextmanager
+def opened_to_tune(request: DeviceRequest, catalog: Catalog, progress: Progress, without: str = "") -> Iterator[Bench]:
+    """The same, a GPU only. `without`: what can be done where there is none, for the error."""
+    if request.device.partition(":")[0] == "simulated":
+        raise InputError(f"--device {request.device}: tune times candidates, and the simulator times nothing")
+    gpu = replace(request, device="cuda" if request.device == "auto" else request.device)
+    with ExitStack() as stack:
+        try:
+            bench = stack.enter_context(opened(gpu, catalog, progress))
+        except NoDevice as error:
+            raise NoDevice(f"tune times candidates, so it needs a GPU{without}. {error}") from error
         yield bench
 
 

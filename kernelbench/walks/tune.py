@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
 
-from kernelbench.core.errors import InputError, NoDevice
 from kernelbench.core.progress import Progress
 from kernelbench.measure import kernel_tuner
-from kernelbench.measure.opening import opened
+from kernelbench.measure.opening import opened_to_tune
 from kernelbench.measure.search import Search
 from kernelbench.planning.candidates import Tuned
 from kernelbench.planning.catalog import load_catalog
@@ -35,14 +32,7 @@ def tune(
     if any(one.tunable and one.tunable.candidates is None for one in kernels):
         kernel_tuner.load()  # an error before anything is measured
     jobs = cases_to_tune(kernels, read_suites(request, catalog) if request.suites else (), request.filters)
-    if request.device.partition(":")[0] == "simulated":
-        raise InputError(f"--device {request.device}: tune times candidates, and the simulator times nothing")
-    gpu = replace(request, device="cuda" if request.device == "auto" else request.device)
-    with ExitStack() as stack:
-        try:
-            bench = stack.enter_context(opened(gpu, catalog, progress))
-        except NoDevice as error:
-            raise NoDevice(f"tune times candidates, so it needs a GPU. {error}") from error
+    with opened_to_tune(request, catalog, progress) as bench:
         compiler, deadline = find_compiler(request.nvcc), time.monotonic() + budget_s
         for number, (one, case) in enumerate(jobs):
             seconds = (deadline - time.monotonic()) / (len(jobs) - number)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import kernelbench
 from kernelbench.core import places
 from kernelbench.core.cost_model import CostModel
-from kernelbench.core.errors import InputError, NoDevice
+from kernelbench.core.errors import InputError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Case, Implementation
 from kernelbench.devices.known import known_gpu
 from kernelbench.measure.binaries import measured_limits
 from kernelbench.measure.candidate_times import Job, build_candidates, time_candidates
-from kernelbench.measure.opening import opened
+from kernelbench.measure.opening import opened_to_tune
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.cost_constants import SUFFIX, Fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
@@ -72,14 +71,7 @@ def record_model(
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = _kernels(operation, names, catalog)
     jobs = _jobs(operation, kernels, request, catalog)
-    if request.device.partition(":")[0] == "simulated":
-        raise InputError(f"--device {request.device}: tune times candidates, and the simulator times nothing")
-    gpu = replace(request, device="cuda" if request.device == "auto" else request.device)
-    with ExitStack() as stack:
-        try:
-            bench = stack.enter_context(opened(gpu, catalog, progress))
-        except NoDevice as error:
-            raise NoDevice(f"tune times candidates, so it needs a GPU; --refit needs none. {error}") from error
+    with opened_to_tune(request, catalog, progress, without="; --refit needs none") as bench:
         compiler, deadline, done = find_compiler(request.nvcc), time.monotonic() + budget_s, 0
         paths = {_model(one).name: folder / _recorded_name(bench.properties.name, _model(one)) for one in kernels}
         left = _not_recorded(jobs, paths)
