@@ -77,17 +77,17 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     "--times",
     type=OUT_FOLDER,
     metavar="DIR",
-    help="Of --model: the folder of times and constants.  [default: that of your own tables, which plans read]",
+    help="With --model: the folder of times and constants.  [default: that of your own tables, which plans read]",
 )
 @click.option(
     "--within",
     type=click.FloatRange(min=1),
     metavar="TIMES",
-    help="Of --model: leave out candidates that the cost function expects to take so many times as long.  [default: 2]",
+    help="With --model: leave out candidates that the cost function expects to take so many times as long.  [default: 2]",
 )
-@click.option("--refit", is_flag=True, help="Of --model: time nothing; fit what was recorded. Needs no GPU.")
+@click.option("--refit", is_flag=True, help="With --model: time nothing; fit what was recorded. Needs no GPU.")
 @click.option(
-    "--prepare", type=TEXT, metavar="GPU", help="Of --model: only build the candidates for this GPU. Needs no GPU."
+    "--prepare", type=TEXT, metavar="GPU", help="With --model: only build the candidates for this GPU. Needs no GPU."
 )
 @DEVICE
 @KERNELS
