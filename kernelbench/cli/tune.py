@@ -83,7 +83,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     "--within",
     type=click.FloatRange(min=1),
     metavar="TIMES",
-    help="With --model: leave out candidates that the cost function expects to take so many times as long.  [default: 2]",
+    help="With --model: leave out candidates that the model expects to take this many times as long.  [default: 2]",
 )
 @click.option("--refit", is_flag=True, help="With --model: time nothing; fit what was recorded. Needs no GPU.")
 @click.option(
