@@ -16,11 +16,13 @@ from .axis_choices import (
     HIGH_THREADS,
     KEPT,
     MAX_UNIT,
+    OWNED_ROWS,
     UNEVEN_BYTES,
     co_resident_of,
     co_resident_size,
     cuts,
     long_cuts,
+    narrow_strips,
     roomy,
     several,
     ticket_of,
@@ -38,6 +40,7 @@ from .axis_tiles import (
     clusters,
     deep_tile,
     evenly,
+    narrow_pack,
     resident,
     tile_of,
     view_of,
@@ -122,7 +125,11 @@ def _group_sizes(cut: Cut, itemsize: int) -> Iterator[tuple[tuple[int, int, int]
 def _further_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """Whole rows, and strips from a line of the caches to what a small block holds."""
     per_pack, row = PACK // itemsize, view.inner * itemsize
+    if view.outer * view.dim == 1:
+        return
     if row % PACK:
+        if narrow_pack(view, itemsize) > 2 or view.dim <= OWNED_ROWS:
+            yield from (narrow_strips(view, itemsize, packs) for packs in (64, 128, 256))
         for loads in _widths(view.dim, row, LOAD, (64, 128, 256)):
             width = evenly(view.inner, loads * LOAD // itemsize)
             yield Cut("shifted", -(-(width + LOAD // itemsize - 1) * itemsize // LOAD), width, LOAD // itemsize)
@@ -145,10 +152,12 @@ def _widths(dim: int, row: int, pack_bytes: int, packs: tuple[int, ...]) -> Iter
 def _held(view: View, cut: Cut, itemsize: int, rows: int) -> Iterator[Tile]:
     """Tiles of `rows` rows: in registers, then with part of the packs in shared memory."""
     tile = tile_of(view, cut, rows)
-    for each in (tile, *(tile_of(view, cut, rows, packs) for packs in FEWER_PACKS)):
-        if each is not None:
+    narrow = cut.is_whole and cut.pack_bytes < PACK  # for these, all rows by one thread instead of fewer packs
+    fewer = FEWER_PACKS if not narrow else (rows,) if rows == view.dim <= OWNED_ROWS else ()
+    for each in (tile, *(tile_of(view, cut, rows, packs) for packs in fewer)):
+        if each is not None and (each.group or cut.pack_bytes > 2):
             yield each
-    if cut.layout == "shifted" or cut.segment > MAX_UNIT:
+    if cut.pack_bytes < PACK or cut.segment > MAX_UNIT:
         return
     deep = deep_tile(view, cut, rows, DEEP_THREADS, KEPT)
     if deep is not None and deep.shared_packs and deep.held_bytes <= 2 * DEEP_BYTES[cut.layout]:

@@ -27,11 +27,13 @@ from .axis_tiles import (
     clusters,
     deep_tile,
     evenly,
+    narrow_pack,
     resident,
     tile_of,
+    unaligned_bound,
     view_of,
 )
-from .slab_plans import is_small
+from .slab_plans import SMALL_BYTES, is_small
 from .unaligned_choices import NARROW_BYTES, narrow_cut, unaligned_tile_for
 
 # Fitted to recorded runs, by the share of a copy's bandwidth that a tile reaches.
@@ -59,6 +61,7 @@ STRIP_BYTES = 128  # per row of a strip: a line of the caches
 DOUBLED_DIM = range(129, 513)  # dim for which strips are two lines wide: clusters of two to four then hold it
 # Most bytes of rows that are not cut into strips: of any rows, and of rows that are not whole lines.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
+OWNED_ROWS = 32  # most rows of a thread that has columns of its own, where rows are no multiple of 16 bytes
 MAX_UNIT = 512  # packs of a contiguous tile's row, at most
 WIDEST = 256  # packs of a strip's row, at most
 SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64  # threads per block of several slabs; the second where rows are not whole packs
@@ -79,6 +82,8 @@ def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
 
 def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a single block or cluster that holds all of dim; None where none does."""
+    if (tile := owned_tile(view, itemsize)) is not None:
+        return tile
     for cut in cuts(view, itemsize):
         for parts in clusters(device):
             if cut.layout == "ragged" and parts > ragged_parts(cut, itemsize):
@@ -87,6 +92,22 @@ def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile |
             if tile is not None and tile.shared_bytes <= device.shared_per_block_optin:
                 return several(tile, view)
     return unaligned_tile_for(view, itemsize, device)
+
+
+def owned_tile(view: View, itemsize: int) -> Tile | None:
+    """The tile whose threads have columns of their own, where rows are no multiple of 16 bytes; else None."""
+    row = view.inner * itemsize
+    if row % PACK == 0 or view.outer * view.dim == 1 or view.dim > OWNED_ROWS or view.dim * row < SMALL_BYTES:
+        return None
+    tile = tile_of(view, narrow_strips(view, itemsize, WIDEST), view.dim, view.dim)
+    return several(tile, view) if tile is not None and tile.group else None
+
+
+def narrow_strips(view: View, itemsize: int, packs: int) -> Cut:
+    """Strips of at most `packs` packs side by side, of the size that fills rows which are no multiple of 16 bytes."""
+    nbytes = narrow_pack(view, itemsize)
+    segment = evenly(view.inner * itemsize // nbytes, packs)
+    return Cut(f"whole-{nbytes}", segment, segment * nbytes // itemsize, nbytes // itemsize)
 
 
 def ragged_parts(cut: Cut, itemsize: int) -> int:
@@ -136,6 +157,9 @@ def several(tile: Tile, view: View) -> Tile:
     """The tile with several slabs per block, where one slab would have few threads."""
     if tile.parts > 1 or tile.shared_packs or view.inner != tile.width:
         return tile
+    if tile.group and tile.pack_bytes < PACK:
+        tile = replace(tile, slabs=max(1, min(64, SMALL_BLOCK // tile.threads)))
+        return replace(tile, bound=unaligned_bound(tile))
     if tile.group:  # few packs leave room for more blocks; halves with several columns per pack need registers
         blocks = 5 if tile.packs <= 2 else 3 if tile.packs > 4 and tile.fold and tile.per_pack == 8 else 4
         tile = replace(tile, bound=(SMALL_BLOCK, blocks))
@@ -208,6 +232,10 @@ def full_tile(view: View, cut: Cut, threads: int) -> Tile | None:
 def cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """Cuts into packs, the best for memory first; none for long rows that are not whole packs."""
     per_pack, row = PACK // itemsize, view.inner * itemsize
+    if view.outer * view.dim == 1:  # the last pack may be a part
+        segment = evenly(-(-view.inner // per_pack), WIDEST)
+        yield Cut("whole", segment, segment * per_pack, per_pack)
+        return
     if row % PACK == 0:
         if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
             yield Cut("whole", view.inner // per_pack, view.inner, per_pack)

@@ -18,23 +18,21 @@ __device__ __forceinline__ unsigned larger_word(unsigned a, unsigned b) {
   else return larger<T>(a, b);
 }
 
-template <typename T>
-__device__ __forceinline__ uint4 larger_pack(uint4 a, uint4 b) {
-  return make_uint4(larger_word<T>(a.x, b.x), larger_word<T>(a.y, b.y), larger_word<T>(a.z, b.z), larger_word<T>(a.w, b.w));
-}
-
-template <typename T>
-__device__ __forceinline__ unsigned larger_pack(unsigned a, unsigned b) {
-  return larger_word<T>(a, b);
+template <typename T, typename P>
+__device__ __forceinline__ P larger_pack(P a, P b) {
+#pragma unroll
+  for (int i = 0; i < sizeof(P) / sizeof(unsigned); ++i) word_at(a, i) = larger_word<T>(word_at(a, i), word_at(b, i));
+  return a;
 }
 
 // The pack of the lane `offset` away. It repeats its first `Bytes`, so only these are exchanged.
-template <int Bytes>
-__device__ __forceinline__ uint4 from_lane(uint4 pack, int offset) {
-  const unsigned x = __shfl_xor_sync(ALL_LANES, pack.x, offset);
-  const unsigned y = Bytes > 4 ? __shfl_xor_sync(ALL_LANES, pack.y, offset) : x;
-  const unsigned z = Bytes > 8 ? __shfl_xor_sync(ALL_LANES, pack.z, offset) : x;
-  return make_uint4(x, y, z, Bytes > 8 ? __shfl_xor_sync(ALL_LANES, pack.w, offset) : y);
+template <int Bytes, typename P>
+__device__ __forceinline__ P from_lane(P pack, int offset) {
+  constexpr int Words = Bytes / sizeof(unsigned);
+#pragma unroll
+  for (int i = 0; i < sizeof(P) / sizeof(unsigned); ++i)
+    word_at(pack, i) = i < Words ? __shfl_xor_sync(ALL_LANES, word_at(pack, i), offset) : word_at(pack, i % Words);
+  return pack;
 }
 
 // ---- Lanes of a warp ----
@@ -68,8 +66,8 @@ __device__ __forceinline__ void fold_sums(float (&sums)[IN_PACK<Tile, T>]) {
 template <typename Tile, typename T>
 __device__ __forceinline__ Pack<Tile> max_of_lanes(Pack<Tile> most) {
   if constexpr (Tile::Segment > 0 || Tile::Fold > 0) {
-    most = folded_max<Tile, T>(most);
-    constexpr int Bytes = Tile::Fold > 0 ? Tile::Fold * static_cast<int>(sizeof(T)) : 16;
+    if constexpr (Tile::Fold > 0) most = folded_max<Tile, T>(most);
+    constexpr int Bytes = Tile::Fold > 0 ? Tile::Fold * static_cast<int>(sizeof(T)) : sizeof(Pack<Tile>);
 #pragma unroll
     for (int offset = Tile::Segment; Tile::Segment > 0 && offset < SHARING<Tile>; offset *= 2)
       most = larger_pack<T>(most, from_lane<Bytes>(most, offset));
@@ -103,7 +101,8 @@ struct ColumnState {
   int rows, labels;
 
   __device__ __forceinline__ MaxSum pair(int row, int label) const {
-    return {to_float(reinterpret_cast<const T*>(most)[row * labels + label]), sums[row * labels + label]};
+    constexpr int Apart = Tile::PackBytes == 2 ? 2 : 1;  // a word has one half
+    return {to_float(reinterpret_cast<const T*>(most)[(row * labels + label) * Apart]), sums[row * labels + label]};
   }
   __device__ __forceinline__ Norm norm(int column) const { return {max[column], term[column]}; }
   __device__ __forceinline__ void set_norm(int column, Norm norm) const { max[column] = norm.max, term[column] = norm.term; }
@@ -123,7 +122,7 @@ __device__ __forceinline__ ColumnState<Tile, T> column_state(int width) {
   const int padded = (width + 3) / 4 * 4;
   state.rows = Tile::Segment > 0 ? Threads / WARP_SIZE : Tile::High;
   state.labels = Tile::Wide * IN_PACK<Tile, T>;
-  const auto whole = [](int words) { return Words == 1 ? (words + 3) / 4 * 4 : words; };  // what follows is aligned
+  const auto whole = [](int words) { return (words + 3) / 4 * 4; };  // what follows is aligned
   const int pairs = Global ? max(Threads, padded) : Tile::Cluster > 1 ? Tile::Cluster * padded : 0;
   const int held = whole(Tile::SharedPacks * Threads * Words) / 4, maxima = whole(state.rows * Tile::Wide * Words) / 4;
   const int sums = whole(state.rows * state.labels), floats = sums + 2 * padded + 2 * pairs;

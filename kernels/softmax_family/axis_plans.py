@@ -8,7 +8,7 @@ from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsu
 from .axis_candidates import AxisChoice, axis_candidates, axis_rule
 from .axis_choices import MANY_PARTS
 from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of
-from .axis_tiles import Tile, View, resident, view_of
+from .axis_tiles import PACK, Tile, View, resident, view_of
 from .choice_values import chosen
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
@@ -35,7 +35,7 @@ def staggered_start(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
 
 def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:
     defines: dict[str, str | int] = {
-        "LAYOUT": tile.number,
+        "LAYOUT": ("whole", "ragged", "shifted").index("whole" if tile.is_whole else tile.layout),
         "ITEM_BYTES": tile.itemsize,
         "PACKS": tile.packs,
         "SLOTS": tile.shared_packs,
@@ -55,6 +55,8 @@ def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:
         "STORES": tile.hint,
         **SHARED_CONSTANTS,
     }
+    if tile.layout.startswith("whole-"):
+        defines["PACK_BYTES"] = tile.pack_bytes
     return tuple(defines.items())
 
 
@@ -94,7 +96,7 @@ def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead
         co_resident=tile.parts if tile.exchange == "co-resident" else 1,
     )
     shared_packs = f" and {tile.shared_packs} in shared memory" if tile.shared_packs else ""
-    kind = "4-byte loads" if tile.layout == "shifted" else "packs"
+    kind = "packs" if tile.pack_bytes == PACK else f"{tile.pack_bytes}-byte loads"
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
     return LaunchPlan((launch,), defines_of(tile, view), scratch, (reason, shared))
 

@@ -77,7 +77,7 @@ __device__ __forceinline__ void store_shared_packs(T* __restrict__ y, const Shar
     for (int i = 0; i < V; ++i) results[i] = result_of(element_of<T>(pack, i), i);
 #pragma unroll
     for (int i = 0; i < PACK_WORDS<Tile>; ++i) word_at(pack, i) = word_from<T>(results + i * 4 / sizeof(T));
-    if (even && has(share, k)) store_pack<Tile>(reinterpret_cast<Pack<Tile>*>(to), pack);
+    if (even && has(share, k)) store_pack<Tile>(to, pack);
     else if (!even) store_within<Tile>(to, pack, share.begin_of(k), share.end_of(k), packed);
   }
 }

@@ -2,7 +2,7 @@
 // stored.
 //   block    (Wide packs side by side, High rows at once, slabs). A thread has Packs + SharedPacks packs, one below the other
 //   labels   Wide * IN_PACK per block: positions across the tile. A thread has the same columns in all its packs
-//   Layout   WHOLE    row segments of whole packs
+//   Layout   WHOLE    row segments of whole packs, of any size
 //            RAGGED   one contiguous stretch of memory in packs: Wide packs hold whole rows, and the first and the last pack
 //                     reach beyond the tile
 //            SHIFTED  row segments that begin anywhere, by 4-byte loads. High is a multiple of a pack's elements, so all rows
@@ -159,7 +159,7 @@ __device__ __forceinline__ void store_shifted(T* __restrict__ y, const Held<Tile
   if (V == 1 || packed) {
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k, at += share.step, to += share.stride) {
-      if (at < whole) store_pack<Tile>(reinterpret_cast<Pack<Tile>*>(to), held[k]);
+      if (at < whole) store_pack<Tile>(to, held[k]);
       if (V > 1 && at < single) store_element<Tile>(to + other, held[k], other);
     }
   } else {
@@ -182,7 +182,7 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
     const T* from = x + share.first;
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k)
-      held[k] = has(share, k) ? load_pack<Tile>(reinterpret_cast<const Pack<Tile>*>(from + k * share.stride))
+      held[k] = has(share, k) ? load_pack<Tile>(from + k * share.stride)
                               : filled<Pack<Tile>>(nothing<T>().x);
     return;
   }
@@ -194,7 +194,7 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
     const bool inside = Tile::Layout == WHOLE || (first >= 0 && first + V <= share.size);
     if (end <= 0 || begin >= V) held[k] = filled<Pack<Tile>>(nothing<T>().x);
     else if (packed && inside && (Tile::Layout != WHOLE || (begin <= 0 && end >= V)))
-      held[k] = load_pack<Tile>(reinterpret_cast<const Pack<Tile>*>(x + first));
+      held[k] = load_pack<Tile>(x + first);
     else held[k] = load_within<Tile>(x + first, begin, end);
   }
   // Masks what was read beyond the tile, once all loads are under way.
@@ -215,7 +215,7 @@ __device__ __forceinline__ void store_tile(T* __restrict__ y, const Held<Tile>& 
   if (even) {
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k)
-      if (has(share, k)) store_pack<Tile>(reinterpret_cast<Pack<Tile>*>(to + k * share.stride), held[k]);
+      if (has(share, k)) store_pack<Tile>(to + k * share.stride, held[k]);
     return;
   }
   const bool packed = phase_of<Tile>(to) == 0;

@@ -1,6 +1,6 @@
 """Tiles, which blocks of one_read_axis.cuh hold of a view [outer, dim, inner]: packs, threads, shared memory.
 
-A pack is what a thread loads at once: 16 bytes, or 4 where rows begin anywhere.
+A pack is what a thread loads at once: 16 bytes, or fewer where rows are no multiple of 16 bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from math import gcd
 
 from kernelbench import Case, DeviceProperties, dtypes
 
-LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
+# Bytes of a pack, by layout. Rows are whole packs in all but two layouts, see axis_tiles.cuh.
+PACK_BYTES = {"whole": 16, "ragged": 16, "shifted": 4, "whole-8": 8, "whole-4": 4, "whole-2": 2}
 WARP = 32
 PACK, LOAD = 16, 4  # bytes
 BUSY = 0.9  # share of a tile's places filled with packs from which no further tile is tried
@@ -48,6 +49,8 @@ def pack_columns(dtype: str) -> int:
 
 def view_of(case: Case) -> View:
     outer, dim, inner = case.outer_dim_inner
+    if dim == 1:
+        return View(1, 1, outer * inner)
     per_pack = pack_columns(case.dtype)
     if inner < per_pack and per_pack % inner == 0 and dim * inner % per_pack == 0:
         return View(outer, dim * inner // per_pack, per_pack, inner)
@@ -62,6 +65,20 @@ class Cut:
     segment: int  # packs side by side
     width: int  # columns
     per_pack: int  # elements
+
+    @property
+    def pack_bytes(self) -> int:
+        return PACK_BYTES[self.layout]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether rows are whole packs."""
+        return self.layout.startswith("whole")
+
+    @property
+    def registers(self) -> int:
+        """Of a pack."""
+        return -(-self.pack_bytes // LOAD)
 
 
 @dataclass(frozen=True)
@@ -80,16 +97,8 @@ class Tile(Cut):
     hint: int = 0  # of row_packs.cuh, for loads and stores
 
     @property
-    def pack_bytes(self) -> int:
-        return LOAD if self.layout == "shifted" else PACK
-
-    @property
     def itemsize(self) -> int:
         return self.pack_bytes // self.per_pack
-
-    @property
-    def number(self) -> int:
-        return LAYOUTS.index(self.layout)
 
     @property
     def threads(self) -> int:
@@ -99,7 +108,7 @@ class Tile(Cut):
     @property
     def group(self) -> int:
         """Threads that sum up a column without shared memory: lanes of a warp, or 1; 0 where they need it."""
-        if self.parts > 1 or self.layout != "whole" or self.shared_packs:
+        if self.parts > 1 or not self.is_whole or self.shared_packs:
             return 0
         if self.at_once == 1:
             return 1
@@ -110,7 +119,7 @@ class Tile(Cut):
         """Distance between lanes of a warp that have the same columns; 0 where none have."""
         if self.at_once == 1 or (self.group == 0 and self.threads % WARP):
             return 1 if self.group == 1 else 0
-        return self.segment if self.layout == "whole" and is_power(self.segment) and self.segment < WARP else 0
+        return self.segment if self.is_whole and is_power(self.segment) and self.segment < WARP else 0
 
     @property
     def state_rows(self) -> int:
@@ -140,8 +149,9 @@ class Tile(Cut):
         wide = max(self.threads, padded)
         pairs = {"tickets": wide, "co-resident": wide, "cluster": self.parts * padded}.get(self.exchange, 0)
         floats = -(-rows * labels // 4) * 4 + 2 * padded + 2 * pairs
-        packs = -(-self.threads * self.shared_packs * self.pack_bytes // PACK)
-        maxima = -(-rows * self.segment * self.pack_bytes // PACK)
+        kept = LOAD * self.registers
+        packs = -(-self.threads * self.shared_packs * kept // PACK)
+        maxima = -(-rows * self.segment * kept // PACK)
         return PACK * (1 + packs + self.slabs * (maxima + -(-floats // 4)))
 
     @property
@@ -154,7 +164,7 @@ class Tile(Cut):
     def is_exact(self, view: View) -> bool:
         """Whether every pack of every tile is whole: rows fill the packs, and tiles fill dim."""
         filled = self.rows == self.at_once * (self.packs + self.shared_packs)
-        return self.layout == "whole" and filled and view.dim == self.rows * self.parts
+        return self.is_whole and filled and view.dim == self.rows * self.parts
 
 
 def is_power(number: int) -> bool:
@@ -166,7 +176,7 @@ def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | 
 
     `only`: packs per thread, instead of those that fit best.
     """
-    if cut.layout == "shifted":
+    if cut.pack_bytes < PACK:
         return unaligned_tile(cut, rows, only)
     best, most = None, 0.0
     bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if cut.layout == "whole" else CUT_BOUND
@@ -192,20 +202,27 @@ def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | 
 
 
 def unaligned_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
-    """The tile of `rows` rows that begin anywhere, by few threads of many 4-byte loads; None if no block holds it.
+    """The tile of `rows` rows that are no multiple of 16 bytes, by few threads of many loads; None if none holds it.
 
     `only`: loads per thread, at most. Without it some threads have fewer, so that a block has enough threads.
     """
-    at_once = -(-rows // (only or MOST_LOADS))
+    at_once = -(-rows // (only or MOST_LOADS // cut.registers))
     if only is None:
         at_once = max(at_once, min(rows, LEAST_THREADS // cut.segment))
-    at_once = -(-at_once // cut.per_pack) * cut.per_pack
-    threads = -(-cut.segment * at_once // WARP) * WARP
-    if threads > UNALIGNED_THREADS:
+    if cut.layout == "shifted":
+        at_once = -(-at_once // cut.per_pack) * cut.per_pack
+    elif is_power(cut.segment) and cut.segment < WARP and at_once > 1:
+        at_once = aligned(at_once, cut.segment)
+    if cut.segment * at_once > UNALIGNED_THREADS:
         return None
-    packs = -(-rows // at_once)
-    bound = (threads, REGISTERS // (threads * (UNALIGNED_REGISTERS + packs)))
-    return Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, packs, at_once, bound)
+    tile = Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, -(-rows // at_once), at_once, (0, 0))
+    return replace(tile, bound=unaligned_bound(tile))
+
+
+def unaligned_bound(tile: Tile) -> tuple[int, int]:
+    """(Threads per block, blocks per multiprocessor), by the registers of many loads."""
+    threads = -(-tile.threads * tile.slabs // WARP) * WARP
+    return threads, max(1, REGISTERS // (threads * (UNALIGNED_REGISTERS + tile.packs * tile.registers)))
 
 
 def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: int = 16) -> Tile | None:
@@ -245,6 +262,11 @@ def packs_below(view: View, cut: Cut, rows: int) -> tuple[int, int]:
 def owned(cut: Cut, high: int) -> bool:
     """Whether each thread gets columns of its own."""
     return cut.layout == "whole" and high <= OWNED_PACKS and cut.segment >= OWNED_PACKED
+
+
+def narrow_pack(view: View, itemsize: int) -> int:
+    """Bytes of the largest pack below 16 of which rows are made."""
+    return next(nbytes for nbytes in (8, 4, 2) if view.inner * itemsize % nbytes == 0)
 
 
 def aligned(at_once: int, segment: int) -> int:

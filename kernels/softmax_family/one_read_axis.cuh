@@ -35,7 +35,7 @@ __device__ __forceinline__ void apply_to(Held<Tile>& held, NormOf norm_of) {
     for (int j = 0; j < Each; ++j) norms[j] = norm_of(i + j);
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k) {
-      float results[Each];
+      float results[Each + 1] = {};  // a word is made of two halves
 #pragma unroll
       for (int j = 0; j < Each; ++j)
         results[j] = result_of<Form>(element_of<T>(held[k], i + j), Exponentials<T>(norms[j].max), norms[j]);

@@ -1,8 +1,8 @@
 // The entries of one_read_axis.cu of softmax and log-softmax: tiles, or small slabs, for each type. Only this file reads the
 // defines of a launch plan; they become the constants of a Tile.
 //   FORM        Softmax or LogSoftmax;  ENTRY(name)  names an entry
-//   LAYOUT      0 to 2: tiles, see axis_packs.cuh. 3: small slabs. 4: slabs of SIZE elements and INNER columns, SLABS per
-//               thread
+//   LAYOUT      0 to 2: tiles, see axis_packs.cuh; PACK_BYTES, where packs have fewer than 16 bytes. 3: small slabs. 4: slabs
+//               of SIZE elements and INNER columns, SLABS per thread
 //   ITEM_BYTES  size of the types that are compiled
 //   THREADS, BLOCKS  threads per block, and blocks per multiprocessor for which registers must suffice
 //   STORES, LOADS    hints of row_packs.cuh
@@ -43,8 +43,12 @@
 static_assert(MOST_UNITS >= 1 && JOIN_CHUNK >= 1, "MOST_UNITS and JOIN_CHUNK must be at least 1");
 static_assert(GANG + TICKETS + (CLUSTER > 1) <= 1, "blocks exchange sums in one way");
 
+#ifndef PACK_BYTES
+#define PACK_BYTES (LAYOUT == 2 ? 4 : 16)
+#endif
+
 struct Tile {
-  static constexpr int Layout = LAYOUT, Loads = LOADS, Stores = STORES;
+  static constexpr int Layout = LAYOUT, PackBytes = PACK_BYTES, Loads = LOADS, Stores = STORES;
   static constexpr int Packs = PACKS, SharedPacks = SLOTS, Wide = WIDE, High = HIGH;
   static constexpr int Segment = SEGMENT, Group = GROUP, Fold = FOLD, Cluster = CLUSTER, Ways = WAYS, Chunk = JOIN_CHUNK;
   static constexpr bool Exact = EXACT;

@@ -252,14 +252,15 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   else store_once<Hint>(row + column, pack);
 }
 
-// Starts a copy of a pack, or of 4 bytes, into shared memory; await_copies waits for it. Both places are aligned to its size.
+// Starts a copy of a pack of 4, 8 or 16 bytes into shared memory; await_copies waits for it. Both places are aligned to its
+// size.
 template <typename P>
 __device__ __forceinline__ void copy_ahead(P* shared, const void* place) {
 #if __CUDA_ARCH__ >= 800
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   const auto from = __cvta_generic_to_global(place);
   if constexpr (sizeof(P) == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(sizeof(P)) : "memory");
 #else
   *shared = *static_cast<const P*>(place);
 #endif

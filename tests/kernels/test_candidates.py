@@ -89,9 +89,9 @@ def check_views(case, device):
         assert tile.parts * tile.rows >= view.dim > (tile.parts - 1) * tile.rows
         held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
         assert held >= tile.rows * tile.width, "a block holds its tile"
-        assert tile.packs * (4 if tile.layout != "shifted" else 1) <= 64, "words of a thread in registers"
+        assert tile.packs * tile.registers <= 64, "words of a thread in registers"
         assert resident(tile, device) > 0
-        if tile.layout == "whole":
+        if tile.is_whole:
             assert tile.segment * tile.per_pack == tile.width
         if tile.layout == "ragged":
             assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
@@ -148,6 +148,7 @@ def test_every_technique_is_among_the_candidates_of_some_case(h200):
     views = {kind for case in drawn("model_axis") for kind in kinds(axis_candidates(case, h200))}
     exchanges = ("block", "cluster", "co-resident", "tickets")
     assert views >= {(layout, how) for layout in ("whole", "shifted") for how in exchanges}
+    assert views >= {("whole-8", "cluster"), ("whole-4", "cluster"), ("whole-2", "block")}
     assert views >= {"Slabs", ("ragged", "block"), ("ragged", "cluster"), ("ragged", "co-resident")}
 
 

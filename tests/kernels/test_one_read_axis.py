@@ -11,14 +11,16 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family import row_choices
+from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_choices import resident, tile_for
-from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start
+from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start, tile_plan
 from kernels.softmax_family.axis_tiles import view_of
 from tests.catalog import catalog
 from tests.kernels import tile_choices
 
 CATALOG = catalog()
 OPERATIONS = ("log_softmax", "softmax")
+NAME = "log_softmax_one_read_axis"
 
 
 def case(shape, axis=1, dtype="float32", operation="log_softmax"):
@@ -67,7 +69,7 @@ def holds_all_of_dim(device, dtype, dim, inner):
     held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
     assert held >= tile.rows * tile.width, "a block holds its tile"
     assert tile.shared_bytes <= device.shared_per_block_optin
-    if tile.layout == "whole":
+    if tile.is_whole:
         assert tile.segment * tile.per_pack == tile.width
     if tile.layout == "ragged":
         assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
@@ -150,7 +152,11 @@ SHAPES = {
     "whole slabs": ((3, 200, 12), 1),
     "ragged": ((2, 101, 31), {"y": 1}),
     "even slabs of ragged rows": ((5, 64, 31), 0),
-    "shifted": ((1, 30, 1025), {"y": 1}),
+    "shifted": ((1, 40, 1025), {"y": 1}),
+    "own columns of rows that begin anywhere": ((2, 11, 997), {"y": 1}),
+    "own columns of rows that begin at 4 or 8 bytes": ((3, 7, 602), {"x": 1}),
+    "own columns of several slabs": ((70, 9, 31), 0),
+    "an axis of one element": ((7, 1, 293), 1),
     "small": ((65, 3, 30), {"x": 1}),
     "whole slabs in threads": ((300, 3, 5), 0),
     "whole slabs in threads, off a pack": ((65, 3, 7), {"y": 1}),
@@ -172,6 +178,15 @@ def test_right_anywhere(checked, what, dtype):
 def test_softmax_is_right(checked, what, dtype):
     shape, shift = SHAPES[what]
     checked("one_read_axis", case(shape, 1, dtype, "softmax"), shift)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("layout", "inner", "dtype"), [("whole-8", 66, "float32"), ("whole-4", 66, "bfloat16")])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_rows_of_smaller_packs_are_joined_by_clusters(checked, h200, layout, inner, dtype, shift):
+    this = case((1, 700, inner), 1, dtype)
+    found = [one for one in axis_candidates(this, h200) if (one.layout, one.exchange) == (layout, "cluster")]
+    checked("one_read_axis", this, shift, plan=lambda case, gpu: tile_plan(NAME, case, gpu, found[0]))
 
 
 @pytest.mark.nvcc
