@@ -76,8 +76,7 @@ class Cut:
         return self.layout.startswith("whole")
 
     @property
-    def registers(self) -> int:
-        """Of a pack."""
+    def registers(self) -> int:  # of a pack
         return -(-self.pack_bytes // LOAD)
 
 
