@@ -5,9 +5,12 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
+from kernelbench import Arrays, Case, Deviation, Implementation, Origin, Unsupported, import_library
 from ..common.peers import array_of, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
+
+PACK_BYTES = 16  # of each load; an address that is no multiple ends the GPU's context
+INF = Deviation("inf", "a row with +inf gives inf and not NaN")
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
@@ -19,6 +22,8 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported(f"dtype must be float32, got {case.dtype}, which FlashInfer converts in a launch of its own")
     torch, sampling = torch_with_gpu(), import_library("flashinfer.sampling")
     x = torch_tensor(torch, arrays["x"], case.dtype).view(rows, columns)
+    if beyond := x.data_ptr() % PACK_BYTES:
+        raise Unsupported(f"x must begin at a multiple of {PACK_BYTES} bytes, got {beyond} bytes beyond one")
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> Arrays:
@@ -34,9 +39,14 @@ IMPLEMENTATIONS = (
     Implementation(
         "flashinfer",
         "softmax of FlashInfer's sampling: one block per row kept in shared memory, several where there are few rows",
-        Origin("flashinfer-ai/flashinfer", "https://github.com/flashinfer-ai/flashinfer"),
+        Origin(
+            "flashinfer-ai/flashinfer",
+            "https://github.com/flashinfer-ai/flashinfer",
+            differs="a row with +inf gives inf",
+        ),
         prepare=prepare,
         arithmetic="fast",
         role="peer",
+        deviations=(INF,),
     ),
 )

@@ -84,6 +84,14 @@ def test_a_gpu_without_one_of_the_sources_has_the_sum_of_the_others() -> None:
     assert reports.launch_of(Action(metrics)).values["global_load_sectors"] == 2
 
 
+def test_a_report_without_the_wavefronts_of_instructions_has_those_of_the_data_pipe() -> None:
+    metric = HARDWARE_METRICS["shared_load_wavefronts"]
+    metrics = FULL | {metric.otherwise[0]: 7.0}
+    assert reports.launch_of(Action(metrics)).values[metric.name] == 2
+    del metrics[metric.sources[0]]
+    assert reports.launch_of(Action(metrics)).values[metric.name] == 7
+
+
 def library(report: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def load_report(path: str) -> Any:
         if isinstance(report, Exception):

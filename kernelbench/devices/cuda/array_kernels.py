@@ -143,10 +143,10 @@ def _compared() -> Any:
             const double power = fmin(__longlong_as_double(exponent), 8.98846567431158e307);
             const double units[] = {1.0, size > 0.0 ? size : 1.0, fmax(2.0 * roundoff * power, smallest), allowed};
             // A division costs more than all the rest, and few elements raise a largest error. What is read here may be
-            // old, and then a division and an atomic too many are done.
+            // old, and then a division and an atomic too many are done. An infinite error over an infinite unit is NaN.
             for (int k = 0; k < 4; ++k) {
                 const double most = __longlong_as_double(out[2 + k]);
-                if (!(error <= (1.0 - 1e-15) * most * units[k])) {
+                if (isinf(error) || !(error <= (1.0 - 1e-15) * most * units[k])) {
                     const word bits = (word)__double_as_longlong(error / units[k]);
                     if (bits > out[2 + k]) atomicMax(out + 2 + k, bits);
                 }

@@ -70,8 +70,11 @@ def _is_kernel(action: Any) -> bool:
 
 def _value(action: Any, metric: HardwareMetric) -> float | str:
     """The value of a metric, or the reason why there is none."""
-    found = [value for name in metric.sources if (value := _number(action, name)) is not None]
-    if not found:
+    for names in (metric.sources, metric.otherwise):
+        found = [value for name in names if (value := _number(action, name)) is not None]
+        if found:
+            break
+    else:
         return ABSENT
     value = metric.factor * sum(found)
     return value if math.isfinite(value) else NOT_A_NUMBER
