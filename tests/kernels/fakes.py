@@ -10,6 +10,9 @@ class Tensor(np.ndarray):
             return self.reshape(what if isinstance(what[0], int) else what[0])
         return np.ndarray.view(self, *what)
 
+    def data_ptr(self):
+        return self.ctypes.data
+
     def permute(self, axes):
         return self.transpose(axes)
 

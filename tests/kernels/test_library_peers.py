@@ -108,6 +108,13 @@ def test_what_a_library_has_not_is_refused_by_name(calls, name, case, reason):
     assert not calls
 
 
+def test_flashinfer_takes_no_rows_that_begin_off_a_pack(calls):
+    arrays = {name: array[1:].reshape(6, 8) for name, array in held((49,)).items()}
+    with pytest.raises(Unsupported, match="x must begin at a multiple of 16 bytes, got 4 bytes beyond one"):
+        SOFTMAX["flashinfer"].prepare(Case("softmax", (6, 8), -1, "float32"), arrays, STREAM)
+    assert not calls
+
+
 @each_peer
 def test_a_missing_library_names_the_extra_that_brings_it(calls, monkeypatch, name):
     monkeypatch.setitem(sys.modules, PEERS[name], None)  # an import of it fails
