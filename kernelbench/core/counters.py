@@ -103,6 +103,7 @@ class LaunchCounters:
     # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
+    uneven: float = 0.0  # of a sample: how much more work a block of one part did than one of another, as a share
     grouping: str = ""  # GROUPED, GROUPED_IN_PART, or "" where each access counts as in the PTX
 
     @property

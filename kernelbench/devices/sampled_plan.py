@@ -165,7 +165,9 @@ class _StepRun:
             sectors_read=read,
             sectors_written=written,
         )
-        return launch_counters(together)
+        prices = [one.instructions / one.blocks_run for one in self._reports if one.blocks_run and one.instructions]
+        sampled = together.blocks_run < together.blocks and prices
+        return replace(launch_counters(together), uneven=max(prices) / min(prices) - 1 if sampled else 0.0)
 
     def written(self) -> dict[str, Integers]:
         """Written sectors, by output."""

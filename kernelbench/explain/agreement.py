@@ -1,9 +1,9 @@
 """How the hardware's counters of a launch agree with the simulator's, and what explains a difference.
 
 Both count the same accesses: the simulator those of the PTX, joined as ptxas did in shared memory where that is clear,
-the hardware those of the machine code. So a difference is
-explained where the machine code has other accesses of that kind than the PTX, or where the simulator ran a sample of
-the blocks and the difference is no larger than one block of the sample weighs. All others are unexplained.
+the hardware those of the machine code. So a difference is explained where the machine code has other accesses of that
+kind than the PTX, or where the simulator ran a sample of the blocks and the difference is no larger than one block of
+the sample weighs, or than its blocks differ in their work. All others are unexplained.
 """
 
 from __future__ import annotations
@@ -69,8 +69,16 @@ def _reason(name: str, real: float, simulated: int, launch: LaunchCounters, mach
             clauses = [one for one in clauses if not one.startswith(JOINED)]
         if clauses:
             return "; ".join(clauses)
-    if launch.sampled and abs(real - simulated) * launch.blocks_run <= max(real, simulated):
-        return f"scaled from {launch.sampled.removeprefix('sampled ')}"
+    if not launch.sampled:
+        return ""
+    scaled, apart = (
+        f"scaled from {launch.sampled.removeprefix('sampled ')}",
+        abs(real - simulated) / max(real, simulated),
+    )
+    if apart * launch.blocks_run <= 1:
+        return scaled
+    if apart <= launch.uneven:
+        return f"{scaled}, of which some do {digits(100 * launch.uneven, 2)} % more work than others"
     return ""
 
 

@@ -55,3 +55,9 @@ extern "C" __global__ void together(const float* x, float* y, float* t, unsigned
     __syncthreads();
     if (i < n) y[n - 1 - i] = 4.0f * ((volatile float*)t)[n - 1 - i];
 }
+
+// A loop over the grid: some blocks go round once more than others.
+extern "C" __global__ void looped(const float* x, float* y, long long size) {
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (long long)gridDim.x * blockDim.x)
+    y[i] = 2.0f * x[i];
+}

@@ -125,6 +125,19 @@ def test_a_large_grid_is_sampled_and_counts_are_those_of_the_whole(binary: Binar
     assert part.counters == all_.counters
 
 
+def test_a_sample_says_how_much_more_some_blocks_do_than_others(binary: Binary) -> None:
+    elements, blocks = 15 * 4096 * BLOCK + 2048 * BLOCK, 4096  # 15 or 16 times round
+    launch = Launch("looped", (blocks, 1, 1), (BLOCK, 1, 1), ("x", "y", Scalar("int64", elements)))
+    counted = {}
+    for full in (False, True):
+        (counted[full],) = run_plan(binary, (elements,), LaunchPlan((launch,)), full=full).counters
+    sampled, whole = counted[False], counted[True]
+    assert sampled.blocks_run < whole.blocks_run
+    assert (0.05 < sampled.uneven < 1 / 15, whole.uneven) == (True, 0.0)
+    off = sampled.counters.global_load_requests / whole.counters.global_load_requests - 1
+    assert 0 < abs(off) < sampled.uneven
+
+
 def together(elements: int, cooperative: bool = True) -> LaunchPlan:
     """Every block reads what another one wrote, once all have come."""
     grid, size = (-(-elements // BLOCK), 1, 1), Scalar("int64", elements)

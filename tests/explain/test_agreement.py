@@ -16,8 +16,8 @@ REAL = {name: float(value) for name, value in simulated_values(COUNTERS).items()
 MERGED = "ptxas re-vectorised memory operations: 16 ld.shared of 4 bytes became 4 LDS.128"
 
 
-def launch(blocks: int = 64, blocks_run: int = 64, entry: str = "k") -> LaunchCounters:
-    return LaunchCounters(entry, COUNTERS, blocks=blocks, blocks_run=blocks_run)
+def launch(blocks: int = 64, blocks_run: int = 64, entry: str = "k", uneven: float = 0.0) -> LaunchCounters:
+    return LaunchCounters(entry, COUNTERS, blocks=blocks, blocks_run=blocks_run, uneven=uneven)
 
 
 def test_equal_counters_agree_and_those_without_a_value_are_not_compared() -> None:
@@ -86,6 +86,14 @@ def test_a_sample_explains_no_more_than_one_of_its_blocks_weighs() -> None:
     )
     assert compared({"global_load_sectors": 405.0}, sampled, "").agreement == "unexplained"
     assert compared({"global_load_sectors": 404.0}, launch(), "").agreement == "unexplained"
+
+
+def test_a_sample_of_uneven_blocks_explains_no_more_than_they_differ() -> None:
+    sampled = launch(blocks=1000, blocks_run=100, uneven=0.0667)
+    assert compared({"global_load_sectors": 420.0}, sampled, "").explanation == (
+        "global_load_sectors: scaled from 100 of 1000 blocks, of which some do 6.7 % more work than others"
+    )
+    assert compared({"global_load_sectors": 430.0}, sampled, "").agreement == "unexplained"
 
 
 # ---- Launches side by side ----
