@@ -165,9 +165,8 @@ class _StepRun:
             sectors_read=read,
             sectors_written=written,
         )
-        prices = [one.instructions / one.blocks_run for one in self._reports if one.blocks_run and one.instructions]
-        sampled = together.blocks_run < together.blocks and prices
-        return replace(launch_counters(together), uneven=max(prices) / min(prices) - 1 if sampled else 0.0)
+        sampled = together.blocks_run < together.blocks
+        return replace(launch_counters(together), uneven=_uneven(self._reports) if sampled else 0.0)
 
     def written(self) -> dict[str, Integers]:
         """Written sectors, by output."""
@@ -200,6 +199,15 @@ def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         over = np.max if name in MAXIMA else np.sum
         found[name] = over([part[name] for part in parts], axis=0)
     return found
+
+
+def _uneven(parts: Sequence[LaunchReport]) -> float:
+    """How much more a block of one part counted of anything than one of another, as a share."""
+    run = [one for one in parts if one.blocks_run]
+    names = [name for name in run[0].counters.dtype.names or () if name not in MAXIMA]
+    each = np.array([[one.counters[name].sum() / one.blocks_run for name in names] for one in run])
+    counted = each[:, each.min(axis=0) > 0]
+    return float((counted.max(axis=0) / counted.min(axis=0)).max() - 1) if counted.size else 0.0
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:

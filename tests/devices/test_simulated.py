@@ -133,7 +133,8 @@ def test_a_sample_says_how_much_more_some_blocks_do_than_others(binary: Binary) 
         (counted[full],) = run_plan(binary, (elements,), LaunchPlan((launch,)), full=full).counters
     sampled, whole = counted[False], counted[True]
     assert sampled.blocks_run < whole.blocks_run
-    assert (0.05 < sampled.uneven < 1 / 15, whole.uneven) == (True, 0.0)
+    assert whole.uneven == 0
+    assert sampled.uneven == pytest.approx(1 / 15, rel=0.3)
     off = sampled.counters.global_load_requests / whole.counters.global_load_requests - 1
     assert 0 < abs(off) < sampled.uneven
 
