@@ -111,9 +111,25 @@ def test_video_instructions(compiled: Compiled) -> None:
     edges = np.array([0, 1, 2**31 - 1, 2**31, 2**32 - 1, 0x7F80FF01, 0x80007FFF, 31], np.uint32)
     x = np.concatenate([np.stack(np.meshgrid(edges, edges, edges)).reshape(3, -1),
                         random.integers(0, 2**32, (3, 512)).astype(np.uint32)], 1)  # fmt: skip
+    other = {}
     for number, opcode in enumerate(VIDEO):
         for of_gpu, of_simulator in on_both(binary, f"video{number}", 1024, [*x, np.zeros(1024, np.uint32)]):
-            np.testing.assert_array_equal(of_gpu, of_simulator, err_msg=opcode)
+            places = np.flatnonzero((of_gpu != of_simulator) & ~_not_clamped(opcode, *x[:2]))
+            if places.size:
+                given = [hex(one[places[0]]) for one in (*x, of_gpu, of_simulator)]
+                other[opcode] = f"{places.size} other, first of {given[:3]}: {given[3]} here, {given[4]} simulated"
+    assert other == {}
+
+
+def _not_clamped(opcode: str, a: Any, b: Any) -> Any:
+    """Where a sum or difference is too large for a u32: ptxas 13.0 clamps .u32 with .sat to 0 only, against the ISA."""
+    name, *types = opcode.split(".")
+    if name not in ("vadd", "vabsdiff") or types[0] != "u32" or "sat" not in types:
+        return np.zeros(a.shape, bool)
+    wide = [
+        one.view(np.int32 if kind == "s32" else np.uint32).astype(np.int64) for one, kind in zip((a, b), types[1:3])
+    ]
+    return (wide[0] + wide[1] if name == "vadd" else abs(wide[0] - wide[1])) >= 2**32
 
 
 def _video(number: int, opcode: str) -> str:
