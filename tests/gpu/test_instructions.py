@@ -127,7 +127,8 @@ def _not_clamped(opcode: str, a: Any, b: Any) -> Any:
     if name not in ("vadd", "vabsdiff") or types[0] != "u32" or "sat" not in types:
         return np.zeros(a.shape, bool)
     wide = [
-        one.view(np.int32 if kind == "s32" else np.uint32).astype(np.int64) for one, kind in zip((a, b), types[1:3])
+        one.view(np.int32 if kind == "s32" else np.uint32).astype(np.int64)
+        for one, kind in zip((a, b), types[1:3], strict=True)
     ]
     return (wide[0] + wide[1] if name == "vadd" else abs(wide[0] - wide[1])) >= 2**32
 
