@@ -8,18 +8,17 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 
 from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
+from kernelbench.build.code_notes import code_notes, may_share
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.facts import entry_facts
 from kernelbench.build.limits import advice, kept_output, limit
 from kernelbench.build.request import BuildRequest, require_plain, rule_of, shown_path
-from kernelbench.build.sass import cross_check_all, disassemble
 from kernelbench.core import processes
 from kernelbench.core.errors import BuildError, InputError
 from kernelbench.core.records import Binary, EntryFacts
@@ -52,11 +51,13 @@ def build(
     jobs: int | None = None,
     timeout_s: float = TIMEOUT_S,
     on_done: OnDone | None = None,
+    notes: bool = False,
 ) -> dict[BuildRequest, Binary | BuildError]:
     """Compile each distinct request once, `jobs` at a time (as many as there are CPUs if None).
 
     A BuildError takes the place of a kernel that cannot be read, does not compile, takes more than `timeout_s` per
-    step, or whose binary cannot be kept. If its compiler was killed, a kernel is tried once more, alone, because
+    step, or whose binary cannot be kept. `notes`: code_notes() of kernels with shared memory are found
+    meanwhile. If its compiler was killed, a kernel is tried once more, alone, because
     several compilers may have used up the memory. InputError if the cache folder cannot exist. Anything else that ends
     this function, such as Ctrl-C, also ends the compilers and leaves no incomplete entry.
     """
@@ -72,7 +73,7 @@ def build(
                 # A queue, since an exception within as_completed can leave the lock of a future held for good.
                 done: SimpleQueue[Future[tuple[BuildRequest, Binary | BuildError]]] = SimpleQueue()
                 for one in left:
-                    pool.submit(_build_into, done, one, compiler, cache, compilers, files)
+                    pool.submit(_build_into, done, one, compiler, cache, compilers, files, notes)
                 for _ in left:
                     request, result = done.get().result()
                     if isinstance(result, _Killed) and workers > 1:
@@ -98,10 +99,14 @@ def _build_into(
     cache: Cache,
     compilers: _Compilers,
     files: Files,
+    notes: bool,
 ) -> None:
     future: Future[tuple[BuildRequest, Binary | BuildError]] = Future()
     try:
-        future.set_result((request, _build_one(request, compiler, cache, compilers, files)))
+        result = _build_one(request, compiler, cache, compilers, files)
+        if notes and isinstance(result, Binary) and may_share(result):
+            code_notes(result, compiler)
+        future.set_result((request, result))
     except BaseException as error:  # raised in the caller's thread
         future.set_exception(error)
     done.put(future)
@@ -163,11 +168,9 @@ def _made(
     log = compilers.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
     try:
         text = ptx.read_text()
-        facts = entry_facts(text, log)
-        checks = cross_check_all(text, facts, disassemble(cubin, compiler))
+        return entry_facts(text, log)
     except (OSError, ValueError, LookupError) as error:
         raise _failure(f"nvcc left nothing usable: {error}", command, log) from error
-    return {entry: replace(one, machine_code=checks[entry].note) for entry, one in facts.items()}
 
 
 class _Compilers:

@@ -1,9 +1,10 @@
 """Compiled kernels on disk, found again by their request and the files that the compiler read.
 
 An entry is a folder REQUEST/KEY: source.ptx, binary.cubin, facts.json, dependencies.json, command.txt, and
-manifest.json with size and hash of each. Entries of one request differ in the files that the compiler read; a lookup
-finds the one whose files are unchanged. An entry is made in a workspace beside the entries and renamed in one step, so
-it is complete or absent. A damaged entry does not match its manifest, or cannot be read, and is made again.
+manifest.json with size and hash of each. code_notes.py adds machine_code.json. Entries of one request differ in the
+files that the compiler read; a lookup finds the one whose files are unchanged. An entry is made in a workspace beside
+the entries and renamed in one step, so it is complete or absent. A damaged entry does not match its manifest, or
+cannot be read, and is made again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from pathlib import Path
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.request import BuildRequest
-from kernelbench.build.sass import has_disassembler
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import EntryFacts
 from kernelbench.core.workspaces import put_away, sweep, workspace
@@ -28,7 +28,7 @@ PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json
 LIBRARY, DEPENDENCIES = "library.so", "dependencies.json"
 _BESIDE = (FACTS, DEPENDENCIES, COMMAND)
 _KERNELS, _HOST_CODE = (PTX, CUBIN, *_BESIDE), (LIBRARY, *_BESIDE)  # the files of both kinds of entries
-_FORMAT = 5  # to be raised when the files of an entry or the meaning of its facts change
+_FORMAT = 6  # to be raised when the files of an entry or the meaning of its facts change
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def request_key(request: BuildRequest, compiler: Compiler, source: str) -> str:
     checkout finds its entries."""
     parts = [
         _FORMAT,
-        [compiler.version, compiler.environment, has_disassembler(compiler)],
+        [compiler.version, compiler.environment],
         [request.architecture, request.flags, request.host_code, request.define_options, source],
     ]
     return sha256(json.dumps(parts).encode()).hexdigest()

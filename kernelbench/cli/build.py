@@ -14,7 +14,7 @@ from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
-    from kernelbench.core.records import Binary, CasePlan, DeviceProperties, EntryFacts, Planned
+    from kernelbench.core.records import Binary, CasePlan, DeviceProperties, LaunchPlan, Planned
     from kernelbench.walks.plan import Found
 
 
@@ -44,10 +44,18 @@ def build(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) -
 
 
 def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from kernelbench.build import code_notes
     from kernelbench.report.formats import TABLE, formatted
     from kernelbench.report.tables import build_table
 
     labels = labels_of(found)
+    binaries = {
+        one.binary.key: one.binary for _, plans in found for plan in plans for one in plan.planned if one.binary
+    }
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(code_notes, binaries.values()))
     lines = [line for suite, plans in found for line in _lines(plans, labels)]
     cached = summary["binaries"] - summary["compiled"] - summary["failed"]
     failed = f", {summary['failed']} failed" if summary["failed"] else ""
@@ -86,13 +94,16 @@ def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any
             shared_bytes=max((fact.shared_bytes for fact in facts), default=0),
             spill_bytes=max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=0),
             loads=input_loads(one.plan, one.binary.facts, plan.inputs),
-            note="; ".join(_notes(one.binary, facts)),
+            note="; ".join(_notes(one.binary, one.plan)),
         )
 
 
-def _notes(binary: Binary, facts: Sequence[EntryFacts]) -> Iterator[str]:
+def _notes(binary: Binary, plan: LaunchPlan) -> Iterator[str]:
     """What is known about a binary besides its numbers."""
+    from kernelbench.build import code_notes
+
     if binary.cached:
         yield "cached"
-    notes = dict.fromkeys(fact.machine_code for fact in facts)
+    found = code_notes(binary)
+    notes = dict.fromkeys(found[launch.entry] for launch in plan.launches)
     yield from (note for note in notes if note and not note.startswith("not available"))

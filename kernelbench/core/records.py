@@ -151,7 +151,6 @@ class EntryFacts:
     spill_load_bytes: int
     parameter_loads: tuple[int, ...]  # by parameter: global load instructions whose address comes from it
     parameter_stores: tuple[int, ...]
-    machine_code: str = ""  # how its memory instructions differ from those of the PTX; "not available: .." if unknown
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import kernelbench
-from kernelbench.build import machine_lines
+from kernelbench.build import code_notes, machine_lines, may_share
 from kernelbench.core import dtypes
 from kernelbench.core.counters import JOINED, LaunchCounters
 from kernelbench.core.differences import Differences, differences
@@ -214,7 +214,7 @@ class SimulatedDevice:
                 self._modules[binary.key] = parse(binary.ptx_path.read_text())
             if key not in self._programs:
                 module = self._modules[binary.key]
-                joined = JOINED in binary.facts[entry].machine_code
+                joined = may_share(binary) and JOINED in code_notes(binary)[entry]
                 lines = machine_lines(binary.path).get(entry, {}) if joined else {}
                 self._programs[key] = lower(flatten(module, entry), module, native.has_operation, lines)
         except PtxError as error:

@@ -37,7 +37,7 @@ def build_for(
     architecture = bench.properties.architecture
     with ThreadPoolExecutor(1) as pool:
         prepared = pool.submit(bench.prepare)
-        found = build_plans(plans, compiler, architecture, progress)
+        found = build_plans(plans, compiler, architecture, progress, notes=bench.counting)
         if prepared.done():
             prepared.result()  # raises what went wrong
         else:
@@ -48,16 +48,21 @@ def build_for(
 
 
 def build_plans(
-    plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress
+    plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress, notes: bool = False
 ) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
-    """The plans with their binaries, and a summary of the build. What does not compile gets the status "failed"."""
+    """The plans with their binaries, and a summary of the build. What does not compile gets the status "failed".
+
+    `notes`: as build() has it, for the simulator.
+    """
     from kernelbench.build import FLAGS, build
 
     started = time.monotonic()
     requests = {one: _request_of(one, architecture) for plan in plans for one in plan.planned}
     wanted = {request for request in requests.values() if request and not isinstance(request, BuildError)}
     with progress.stage("Building kernels", len(wanted)) as advance:
-        binaries = build(wanted, compiler, places.cache(), on_done=lambda request, *_: advance(1, request.source.stem))
+        binaries = build(
+            wanted, compiler, places.cache(), on_done=lambda request, *_: advance(1, request.source.stem), notes=notes
+        )
     summary = {
         "binaries": len(wanted),
         "compiled": sum(isinstance(binary, Binary) and not binary.cached for binary in binaries.values()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from kernelbench.build import code_notes
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.counters import LaunchCounters, total
 from kernelbench.core.errors import EVERYBODYS, reason_of
@@ -102,6 +103,7 @@ def _counted(
 def _shapes(planned: Planned, sizes: dict[str, int]) -> Iterator[LaunchShape]:
     assert planned.plan is not None
     facts = planned.binary.facts if planned.binary else {}
+    notes = code_notes(planned.binary) if planned.binary else {}
     for launch in planned.plan.launches:
         fact = facts.get(launch.entry)
         yield LaunchShape(
@@ -111,5 +113,5 @@ def _shapes(planned: Planned, sizes: dict[str, int]) -> Iterator[LaunchShape]:
             shared_bytes=launch.shared_bytes + (fact.shared_bytes if fact else 0),
             registers=fact.registers if fact else 0,
             array_bytes=sum(sizes[name] for name in launch.arrays),
-            machine_code=fact.machine_code if fact else "",
+            machine_code=notes.get(launch.entry, ""),
         )

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler
+from kernelbench.build import BuildRequest, Compiler, code_notes
 from kernelbench.build.sass import NO_DISASSEMBLER
-from kernelbench.core.records import EntryFacts
+from kernelbench.core.records import Binary
 from tests.build.binaries import only_built
 
 pytestmark = pytest.mark.nvcc
@@ -45,21 +45,23 @@ def folder(tmp_path: Path) -> Path:
     return operation.parent
 
 
-def facts(folder: Path, name: str, nvcc: Compiler) -> EntryFacts:
+def built(folder: Path, name: str, nvcc: Compiler) -> Binary:
     binary = only_built(BuildRequest(folder / "copy" / f"{name}.cu", (), "sm_90"), nvcc, folder / "cache")
     text = binary.ptx_path.read_text()
     assert ".reqnctapercluster" in text
     assert ".explicitcluster" in text
-    return binary.facts["k"]
+    return binary
 
 
 @pytest.mark.parametrize(("name", "loads", "stores"), [("remote", (1, 0), (0, 1)), ("bulk", (1, 0), (0, 1))])
 def test_facts_of_clusters_are_read(
     folder: Path, nvcc: Compiler, name: str, loads: tuple[int, ...], stores: tuple[int, ...]
 ) -> None:
-    found = facts(folder, name, nvcc)
+    binary = built(folder, name, nvcc)
+    found = binary.facts["k"]
     assert (found.parameter_loads, found.parameter_stores) == (loads, stores)
-    assert found.machine_code in ("", NO_DISASSEMBLER), "no memory instruction is missed on one of the two sides"
+    notes = code_notes(binary, nvcc)
+    assert notes["k"] in ("", NO_DISASSEMBLER), "no memory instruction is missed on one of the two sides"
 
 
 @pytest.mark.exhaustive

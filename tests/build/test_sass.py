@@ -1,11 +1,13 @@
 """The static cross-check: what ptxas made of memory instructions, and what it only repeated."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler
+from kernelbench.build import BuildRequest, Compiler, code_notes
+from kernelbench.build.code_notes import NOTES
 from kernelbench.build.sass import SassCheck, cross_check, disassemble, has_disassembler
 from kernelbench.core import places
 from tests.build.binaries import only_built
@@ -251,7 +253,9 @@ def test_what_ptxas_really_does(
     assert "32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128" in notes["tile"]
     assert notes["plain"] == ""
     assert notes["summed"] == "atomics became a loop of a load and ATOMS.CAS"
-    assert {entry: facts.machine_code for entry, facts in binary.facts.items()} == notes
+    assert code_notes(binary, nvcc) == notes
+    kept = json.loads((binary.path.parent / NOTES).read_text())
+    assert kept == notes, "it is not disassembled again"
 
 
 @pytest.mark.nvcc
