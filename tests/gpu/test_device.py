@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from kernelbench.core import dtypes
-from kernelbench.core.differences import Differences, differences
 from kernelbench.core.errors import DeviceError, DeviceLost, NoDevice
 from kernelbench.core.records import (
     ArraySpec,
@@ -21,11 +20,11 @@ from kernelbench.core.records import (
     LaunchPlan,
     Origin,
     Scalar,
-    Tolerance,
 )
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case_run import Settings
 from kernelbench.planning.case_plans import CasePlan, Planned
+from tests.devices.compared_arrays import PLANTED, assert_alike, on_the_host, planted
 from tests.gpu.conftest import Compiled, Plans
 
 pytestmark = pytest.mark.gpu
@@ -151,48 +150,16 @@ def test_memory_that_there_is_not_is_told_and_costs_nothing(device: Any) -> None
 
 
 SIZES = (1, 17, 4095, 4096, 4097, 100_003, 2**20 + 5)
-# Changes of values and of what is expected, which are float32 and float64.
-PLANTED = {
-    "nothing": "pass",
-    "the_last_is_wrong": "values[-1] = 2 * expected[-1] + 1",
-    "every_third_is_wrong": "values[::3] += 1",
-    "nan_for_a_number": "values[values.size // 2] = np.nan",
-    "nan_for_nan": "values[::7] = expected[::7] = np.nan",
-    "a_number_for_nan": "expected[values.size // 2] = np.nan",
-    "infinities": "values[::5] = expected[::5] = np.inf; values[::10] = expected[::10] = -np.inf",
-    "the_wrong_infinity": "values[0], expected[0] = np.inf, -np.inf",
-    "infinities_for_what_no_type_holds": "values[::5], expected[::5] = np.inf, 1e40; "
-    "values[::10], expected[::10] = -np.inf, -1e40",
-    "an_infinity_for_a_number": "values[0], expected[0] = np.inf, 6e4",
-    "zeros_of_both_signs": "values[::2], expected[::2] = 0.0, -0.0",
-    "something_for_zero": "values[::2], expected[::2] = 0.25, 0.0",
-}
 
 
 @pytest.mark.parametrize("what", PLANTED)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_comparing_on_the_gpu_finds_what_comparing_on_the_host_finds(device: Any, dtype: str, what: str) -> None:
-    generator = np.random.default_rng(len(what))
     for size in SIZES:
-        expected = generator.standard_normal(size)
-        values = expected.astype(np.float32)
-        exec(PLANTED[what])
-        stored = dtypes.narrow(np, values, dtype)
-        for tolerance in (Tolerance(2 * dtypes.unit_roundoff(dtype), 1e-6), Tolerance(0.0, 0.0), Tolerance(9.0, 9.0)):
-            with np.errstate(invalid="ignore"):
-                wide = dtypes.widen(np, stored, dtype)
-                right = differences(np, wide, expected, tolerance, dtype)
+        stored, expected = planted(what, dtype, size)
+        for tolerance, right in on_the_host(stored, expected, dtype):
             found = device.compare(device.xp.asarray(stored), dtype, device.xp.asarray(expected), tolerance)
             assert_alike(found, right, f"{size} elements, {tolerance}")
-
-
-def assert_alike(found: Differences, right: Differences, where: str) -> None:
-    assert (found.mismatches, found.first) == (right.mismatches, right.first), where
-    for name in ("max_absolute", "max_relative", "max_ulp", "worst", "got", "expected"):
-        got, want = getattr(found, name), getattr(right, name)
-        assert (got is None) == (want is None), f"{where}: {name} is {got}, not {want}"
-        if want is not None:
-            assert got == pytest.approx(want, rel=1e-12, nan_ok=True), f"{where}: {name}"
 
 
 def test_shared_memory_beyond_48_kb_is_opted_into(device: Any, compiled: Compiled) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import cupy
@@ -116,8 +117,7 @@ def _digesting() -> Any:
     return cupy.RawModule(code=_DIGEST)
 
 
-# Mismatches, place of the first one, and as bits of a double the largest error: absolute, relative, in ulp, and over
-# the allowed one. For numbers from 0 up, bits are in the order of the numbers, with NaN above all.
+# Mismatches, place of the first one and four errors, as compare.cuh finds them.
 _NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
 
 
@@ -127,35 +127,8 @@ def _compared() -> Any:
     return cupy.ElementwiseKernel(
         "T got, float64 want, float64 relative, float64 absolute, float64 overflow, float64 roundoff, float64 smallest",
         "raw uint64 found",
-        """
-        typedef unsigned long long word;
-        const double value = double(got), size = fabs(want);
-        const bool alike = value == want || (isnan(value) && isnan(want));
-        const bool beyond = isinf(value) && absolute + (1.0 + relative) * size >= overflow
-            && (value > 0.0) == (want > 0.0);
-        if (!alike && !beyond) {
-            word* out = (word*)&found[0];
-            const double error = fabs(value - want);
-            const double allowed = absolute + relative * size;
-            const word place = (word)i;
-            // The power of two below the magnitude; infinity has none.
-            const word exponent = (word)__double_as_longlong(fmax(size, smallest)) & 0x7ff0000000000000ull;
-            const double power = fmin(__longlong_as_double(exponent), 8.98846567431158e307);
-            const double units[] = {1.0, size > 0.0 ? size : 1.0, fmax(2.0 * roundoff * power, smallest), allowed};
-            // A division costs more than all the rest, and few elements raise a largest error. What is read here may be
-            // old, and then a division and an atomic too many are done. An infinite error over an infinite unit is NaN.
-            for (int k = 0; k < 4; ++k) {
-                const double most = __longlong_as_double(out[2 + k]);
-                if (isinf(error) || !(error <= (1.0 - 1e-15) * most * units[k])) {
-                    const word bits = (word)__double_as_longlong(error / units[k]);
-                    if (bits > out[2 + k]) atomicMax(out + 2 + k, bits);
-                }
-            }
-            if (!(error <= allowed) || isinf(error)) {
-                atomicAdd(out, (word)1);
-                if (place < out[1]) atomicMin(out + 1, place);
-            }
-        }
-        """,
+        "kernelbench_compare_one(i, double(got), want, relative, absolute, overflow, roundoff, smallest,"
+        " (unsigned long long*)&found[0]);",
         "kernelbench_compare",
+        preamble=Path(__file__).with_name("compare.cuh").read_text(encoding="utf-8"),
     )
