@@ -15,15 +15,16 @@ from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, StagedLanes
 from .row_plans import plan_of
 from .slab_plans import Slabs
 
-# Registers of a thread beside its packs, and those that the compiler manages without before it puts some into memory.
-ROW_REGISTERS, MASKED_ROW_REGISTERS = 24, 32
-TILE_REGISTERS = {"whole": 40, "ragged": 48, "shifted": 42}
-SPARED = 9
-# More of them per masked pack of a block that has a row alone: in a cluster the compiler does not keep places of packs.
-PACK_REGISTERS = 2.0
-STAGED_REGISTERS = 64
-SLAB_COLUMNS = 4  # an element that is read from shared memory again and again, as columns that threads join
-SPARED_TILE, HALVES_REGISTERS = 20, 2.0
+# Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts
+# some into memory. The latter, PACK_REGISTERS and HALVES_REGISTERS were chosen by the times in results/h200/model.
+ROW_REGISTERS, MASKED_ROW_REGISTERS, ROW_SPARED = 24, 32, 9
+TILE_REGISTERS, TILE_SPARED = {"whole": 40, "ragged": 48, "shifted": 42}, 20
+STAGED_REGISTERS = 64  # all of them
+# More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
+# halves whose columns a thread sums up.
+PACK_REGISTERS, HALVES_REGISTERS = 2.0, 2.0
+SOFT = 2.0  # registers by which these numbers may be wrong
+SLAB_COLUMNS = 4  # a slab's element, read from shared memory again and again, costs as much as so many joined columns
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
@@ -55,7 +56,7 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         keeps_floats = itemsize < 4 and ((keeps_exponentials and not choice.recompute) or choice.warps == 1)
         held = packs * PACK_BYTES // 4 * (2 if keeps_floats else 1)
         more = PACK_REGISTERS * packs if masked and choice.blocks == 1 else 0.0
-        spilled = _beyond(held + more + ROW_REGISTERS - SPARED, registers)
+        spilled = _beyond(held + more + ROW_REGISTERS - ROW_SPARED, registers)
         registers = min(registers, held + (MASKED_ROW_REGISTERS if masked else ROW_REGISTERS))
     elif isinstance(choice, StagedLanes):
         registers = STAGED_REGISTERS
@@ -69,7 +70,7 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         moved_bytes=2 * nbytes,
         read_again_bytes=nbytes if split else 0,
         in_cache=float(nbytes <= device.l2_bytes / 2),
-        stretch_bytes=max(PACK_BYTES, nbytes / blocks),
+        stretch_bytes=nbytes,  # neighbouring blocks read neighbouring rows
         launches=len(plan.launches),
         blocks=blocks,
         resident=max(1, device.resident_blocks(choice.block, int(registers), launch.shared_bytes)),
@@ -146,15 +147,12 @@ def _resident_spilled(tile: Tile, threads: int, shared_bytes: int, device: Devic
     registers = most if tile.shared_packs else min(most, needed)
     if tile.per_pack == 8:
         needed += HALVES_REGISTERS * tile.packs
-    return max(1, device.resident_blocks(threads, int(registers), shared_bytes)), _beyond(needed - SPARED_TILE, most)
+    return max(1, device.resident_blocks(threads, int(registers), shared_bytes)), _beyond(needed - TILE_SPARED, most)
 
 
 def _beyond(needed: float, most: float) -> float:
     """By how much there are too few; smooth, since the need is an estimate."""
     return SOFT * log1p(exp((needed - most) / SOFT))
-
-
-SOFT = 2.0
 
 
 def _most_registers(threads: int, device: DeviceProperties) -> float:
