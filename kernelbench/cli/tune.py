@@ -168,10 +168,13 @@ def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen
         say(tune_model.prepare_model(operation, names, chosen.prepare, request, progress, within=within))
         return 0
     folder = chosen.times or tune_model.default_folder()
+    here = None
     if not chosen.refit:
         budget_s = chosen.budget_s
-        tune_model.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
-    for found in tune_model.fit_models(operation, names, request, folder):
+        here = tune_model.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
+    for found in tune_model.fit_models(operation, names, request, folder, here):
+        if found.unknown:
+            tell(f"{found.recorded}: {found.unknown} timed candidates are left out: the kernels no longer list them")
         for line in fit_lines(found.model, found.gpu, found.fit):
             tell(line)
         say(f"Constants written to {found.constants}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from kernelbench.core.gpu import DeviceProperties
@@ -15,11 +16,13 @@ from kernelbench.core.operations import Case
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of a cost function: its value where nothing was fitted, its unit, and what it is."""
+    """A constant of a cost function: value where nothing was fitted, unit, what it is, bounds of a fit."""
 
     value: float
     unit: str
     what: str
+    least: float = 0.0  # 0 and infinity: a fit keeps it near the value
+    most: float = inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,7 @@ class CostModel:
 
 @dataclass(frozen=True)
 class CandidateTime:
-    """One candidate of a case, as recorded: its time beside its physical quantities."""
+    """One candidate of a case and its time, as recorded."""
 
     gpu: str
     kernel: str  # softmax/one_read_rows
@@ -57,10 +60,12 @@ class CandidateTime:
     seconds: float | None  # cold median
     floor_s: float | None  # of an empty kernel by this method
     noise: float | None  # half the 95 % interval of its time over the rule's, as a share
-    quantities: Mapping[str, float]
 
     @property
     def net_s(self) -> float:
         """The time beyond an empty kernel's."""
         assert self.seconds is not None
         return max(1e-8, self.seconds - (self.floor_s or 0.0))
+
+
+Sample = tuple[CandidateTime, Mapping[str, float]]  # with the quantities of the candidate

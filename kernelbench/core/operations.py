@@ -104,6 +104,26 @@ def key_words(key: str) -> dict[str, str]:
     return {name: value if equals else name for name, equals, value in parts}
 
 
+def case_of_key(operation: Operation, key: str) -> Case:
+    """The inverse of `Case.key`. Words that are neither the case's own nor parameters of the operation are axes."""
+    words, known = key_words(key), operation.parameters
+    own = ("shape", "axis", "dtype", "inputs")
+    return Case(
+        operation.name,
+        read_shape(words["shape"]),
+        int(words["axis"]),
+        words["dtype"],
+        axes=tuple((name, value) for name, value in words.items() if name not in own and name not in known),
+        parameters=tuple((name, _as(known[name], value)) for name, value in words.items() if name in known),
+        inputs=words.get("inputs", NORMAL),
+    )
+
+
+def _as(default: Any, text: str) -> Any:
+    """The text as a value of the same type."""
+    return text == "True" if isinstance(default, bool) else type(default)(text)
+
+
 Fill = Literal["case", "normal", "uniform", "zeros", "ones", "large", "masked", "mask", "bits"]
 
 

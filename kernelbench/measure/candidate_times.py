@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kernelbench.build import Compiler
 
 Job = tuple[Implementation, Case]
-Plausible = Sequence[tuple[dict[str, int], Mapping[str, float]]]  # candidates with their quantities
+Plausible = Sequence[dict[str, int]]  # candidates
 
 
 def plausible(job: Job, device: DeviceProperties, within: float) -> Plausible:
@@ -34,9 +34,10 @@ def plausible(job: Job, device: DeviceProperties, within: float) -> Plausible:
     assert one.tunable is not None
     assert one.tunable.model is not None
     model = one.tunable.model
-    found = list(zip(one.tunable.listed(case, device), model.quantities(case, device), strict=True))
-    times = [float(model.seconds(quantities, model.known)) for _, quantities in found]
-    return [each for number, each in enumerate(found) if number == 0 or times[number] <= within * min(times)]
+    found = one.tunable.listed(case, device)
+    times = [float(model.seconds(each, model.known)) for each in model.quantities(case, device)]
+    pairs = zip(found, times, strict=True)
+    return [each for number, (each, time) in enumerate(pairs) if number == 0 or time <= within * min(times)]
 
 
 def build_candidates(
@@ -58,7 +59,7 @@ def _plans(job: Job, operation: Operation, device: DeviceProperties, within: flo
     rule = plan_case(case, operation, one, device)
     if rule.status != "ok":
         return CasePlan(case, (rule,), ())
-    candidates = [replace(one, plan=partial(one.plan, **values)) for values, _ in plausible(job, device, within)]
+    candidates = [replace(one, plan=partial(one.plan, **values)) for values in plausible(job, device, within)]
     return CasePlan(case, (rule, *(plan_case(case, operation, each, device) for each in candidates)), ())
 
 
@@ -66,12 +67,12 @@ def time_candidates(
     job: Job, operation: Operation, within: float, bench: Bench, compiler: Compiler, seed: int, limits: Limits,
     progress: Progress, title: str,
 ) -> list[CandidateTime]:  # fmt: skip
-    """The plausible candidates of a case beside their quantities; none where the rule cannot run."""
+    """The plausible candidates of a case; none where the rule cannot run."""
     one, case = job
     if plan_case(case, operation, one, bench.properties).status != "ok":
         return []
     tried = plausible(job, bench.properties, within)
-    search = Search(bench, compiler, operation, one, case, seed, [values for values, _ in tried])
+    search = Search(bench, compiler, operation, one, case, seed, tried)
     with progress.stage(title, search.size) as advance:
         found = search.measure_all(advance)
     if found.status != "ok" or not found.candidates:
@@ -85,7 +86,7 @@ def _times(
     one, case = search.implementation, search.case
     rule, *others = candidates
     measured = {tuple(each.values.items()): each for each in others}
-    for values, quantities in tried:
+    for values in tried:
         key = tuple(values.items())
         is_rule = search.alike.get(key) == ()
         each = rule if is_rule else measured.get(key)
@@ -105,5 +106,4 @@ def _times(
             seconds=each.seconds,
             floor_s=(limits.graph_floor_s if each.method == METHODS[0] else limits.floor_s) if timed else None,
             noise=(each.high - each.low) / 2 if each.high is not None and each.low is not None else None,
-            quantities=quantities,
         )

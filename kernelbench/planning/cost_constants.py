@@ -1,7 +1,7 @@
 """The constants of cost functions that were fitted on a GPU, which plans read through `tuned.Tables`.
 
-kernelbench/planning/tables/nvidia-h200.softmax_rows.model.yaml       shipped
-~/.config/kernelbench/tuned/nvidia-h200.softmax_rows.model.yaml       the user's own, which comes first
+kernelbench/planning/tables/nvidia-h200.softmax.model.yaml       shipped
+~/.config/kernelbench/tuned/nvidia-h200.softmax.model.yaml       the user's own, which comes first
 """
 
 from __future__ import annotations

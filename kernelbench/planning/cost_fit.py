@@ -8,26 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.core.cost_model import CandidateTime, CostModel
+from kernelbench.core.cost_model import CandidateTime, CostModel, Sample
 from kernelbench.core.errors import InputError
 
 FOLDS = 5  # of the cross validation
 LEAST_CASES = 2 * FOLDS
-RANGE = 20.0  # a constant is at most so many times its value where nothing was fitted, and at least the inverse
-TRUST = 0.1  # how much a constant's distance from that value counts: a little, for constants that no candidate tells of
-LEVEL = 0.3  # how much a case's own level counts beside the differences between its candidates, which rank them
+RANGE = 20.0  # a constant without bounds is at most so many times its value where nothing was fitted, or the inverse
+TRUST = 2.0  # how much a constant's distance from that value counts, mostly of those of which few candidates tell
+LEVEL = 1.0  # how much a case's own level counts beside the differences between its candidates, which rank them
+NEAR = 3.0  # exponent by which candidates count less that take longer than the fastest
 REGRET = 3.0  # how much the time lost by choosing counts
 SHARP = 0.02  # difference of times up to which candidates are as good as equal
-OUTLIER = 0.05  # error of a logarithm from which an outlier counts less
+OUTLIER = 0.1  # error of a logarithm from which an outlier counts less
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the cases whose choice takes at most so much longer than the fastest candidate, and its mean."""
+    """Shares of the cases whose choice takes at most so much longer than the fastest candidate; mean and largest."""
 
     within_3_percent: float
     within_10_percent: float
     mean_loss: float
+    largest_loss: float
 
 
 @dataclass(frozen=True)
@@ -44,31 +46,32 @@ class Fit:
 class Measured:
     """The timed candidates of cases that have at least two, as arrays; case by case."""
 
-    def __init__(self, times: Sequence[CandidateTime]) -> None:
-        groups: dict[tuple[str, str], list[CandidateTime]] = {}
-        for one in times:
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        groups: dict[tuple[str, str], list[Sample]] = {}
+        for one, quantities in samples:
             if one.status == "ok" and one.seconds is not None:
-                groups.setdefault((one.kernel, one.case), []).append(one)
-        self.groups = [each for each in groups.values() if len(each) > 1]
-        flat = [one for each in self.groups for one in each]
+                groups.setdefault((one.kernel, one.case), []).append((one, quantities))
+        self.samples = [each for each in groups.values() if len(each) > 1]
+        self.groups = [[one for one, _ in each] for each in self.samples]
+        flat = [one for each in self.samples for one in each]
         self.case = np.repeat(np.arange(len(self.groups)), [len(each) for each in self.groups])
-        self.net = np.array([one.net_s for one in flat])
-        self.seconds = np.array([one.seconds for one in flat])
-        names = flat[0].quantities if flat else {}
-        self.quantities = {name: np.array([one.quantities[name] for one in flat]) for name in names}
-        self.times = flat
+        self.times = [one for one, _ in flat]
+        self.net = np.array([one.net_s for one in self.times])
+        self.seconds = np.array([one.seconds for one in self.times])
+        names = flat[0][1] if flat else {}
+        self.quantities = {name: np.array([quantities[name] for _, quantities in flat]) for name in names}
 
     def of(self, cases: Sequence[int]) -> Measured:
-        return Measured([one for number in cases for one in self.groups[number]])
+        return Measured([one for number in cases for one in self.samples[number]])
 
     def per_case(self, values: Any, how: Any) -> Any:
         """`how` (a ufunc such as np.add) over the candidates of each case."""
         return how.reduceat(values, np.searchsorted(self.case, np.arange(len(self.groups))))
 
 
-def fit(model: CostModel, times: Sequence[CandidateTime]) -> Fit:
+def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
     """Fit all constants; InputError where too few cases were measured."""
-    measured = Measured(times)
+    measured = Measured(samples)
     number = len(measured.groups)
     if number < LEAST_CASES:
         raise InputError(f"{model.name}: {number} cases have two timed candidates; a fit needs {LEAST_CASES}")
@@ -84,7 +87,7 @@ def fit(model: CostModel, times: Sequence[CandidateTime]) -> Fit:
         cases=number,
         candidates=len(measured.times),
         validated=shares(losses),
-        start=shares_with(model, times, model.known),
+        start=shares_with(model, samples, model.known),
         rule=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
         worst=tuple(
             _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
@@ -92,16 +95,17 @@ def fit(model: CostModel, times: Sequence[CandidateTime]) -> Fit:
     )
 
 
-def shares_with(model: CostModel, times: Sequence[CandidateTime], constants: Mapping[str, float]) -> Shares:
+def shares_with(model: CostModel, samples: Sequence[Sample], constants: Mapping[str, float]) -> Shares:
     """How well a cost function chooses with these constants."""
-    return shares(_losses(model, Measured(times), constants)[0])
+    return shares(_losses(model, Measured(samples), constants)[0])
 
 
 def shares(losses: Any) -> Shares:
     """Of losses: the chosen candidate's time over the fastest one's, less 1."""
     if not len(losses):
-        return Shares(0.0, 0.0, 0.0)
-    return Shares(float(np.mean(losses <= 0.03)), float(np.mean(losses <= 0.10)), float(np.mean(losses)))
+        return Shares(0.0, 0.0, 0.0, 0.0)
+    near, far = (float(np.mean(losses <= most)) for most in (0.03, 0.10))
+    return Shares(near, far, float(np.mean(losses)), float(np.max(losses)))
 
 
 def _constants(model: CostModel, measured: Measured) -> dict[str, float]:
@@ -112,24 +116,30 @@ def _constants(model: CostModel, measured: Measured) -> dict[str, float]:
     start = np.log([model.constants[name].value for name in names])
     target = np.log(measured.net)
     best = measured.per_case(measured.net, np.minimum)[measured.case]
-    weight = np.minimum(1.0, best / measured.net)  # slow candidates need not be told apart
+    weight = np.minimum(1.0, best / measured.net) ** NEAR  # slow candidates need not be told apart
     total = measured.per_case(weight, np.add)
     lost = np.log(measured.seconds / measured.per_case(measured.seconds, np.minimum)[measured.case])
 
-    def residuals(offset: Any) -> Any:
-        expected = np.log(model.seconds(measured.quantities, _named(names, start + offset)))
+    def residuals(logarithms: Any) -> Any:
+        expected = np.log(model.seconds(measured.quantities, _named(names, logarithms)))
         error = expected - target
         level = measured.per_case(weight * error, np.add) / total
         differences = weight * (error - level[measured.case])
         near = np.exp(-(expected - measured.per_case(expected, np.minimum)[measured.case]) / SHARP)
         regret = measured.per_case(near * lost, np.add) / measured.per_case(near, np.add)
         return np.concatenate(
-            [differences / OUTLIER, LEVEL * level / OUTLIER, REGRET * np.sqrt(regret), TRUST * offset]
+            [differences / OUTLIER, LEVEL * level / OUTLIER, REGRET * np.sqrt(regret), TRUST * (logarithms - start)]
         )
 
-    limit = np.log(RANGE)
-    found = least_squares(residuals, np.zeros(len(names)), loss="soft_l1", bounds=(-limit, limit), x_scale=0.1)
-    return _named(names, start + found.x)
+    found = least_squares(residuals, start, loss="soft_l1", bounds=_bounds(model), x_scale=0.1)
+    return _named(names, found.x)
+
+
+def _bounds(model: CostModel) -> tuple[Any, Any]:
+    """Least and most logarithms of the constants."""
+    constants = model.constants.values()
+    least = [np.log(one.least or one.value / RANGE) for one in constants]
+    return least, [np.log(one.most if np.isfinite(one.most) else one.value * RANGE) for one in constants]
 
 
 def _named(names: Sequence[str], logarithms: Any) -> dict[str, float]:

@@ -82,6 +82,8 @@ def fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
 
 def _shares_text(shares: Shares) -> str:
     near, far, mean = (100 * one for one in (shares.within_3_percent, shares.within_10_percent, shares.mean_loss))
+    most = 100 * shares.largest_loss
     return (
-        f"within 3 % of the fastest on {near:.0f} % of the cases, 10 % on {far:.0f} %; {mean:.1f} % slower in the mean"
+        f"within 3 % of the fastest on {near:.0f} % of the cases, 10 % on {far:.0f} %; {mean:.1f} % slower in the "
+        f"mean, {most:.0f} % at most"
     )

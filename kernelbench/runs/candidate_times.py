@@ -1,6 +1,6 @@
 """The recorded times of candidates, from which a cost function is fitted: a CSV that grows case by case.
 
-nvidia-h200.softmax_rows.csv    one row per case and candidate: FIXED, then its quantities
+nvidia-h200.softmax.csv    one row per case and candidate
 """
 
 from __future__ import annotations
@@ -16,23 +16,22 @@ from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.runs import files
 
-FIXED = (
+COLUMNS = (
     "gpu", "kernel", "source", "case", "values", "is_rule", "status", "reason", "method", "seconds", "floor_s", "noise",
 )  # fmt: skip
 
 
 def append_times(path: Path, times: Sequence[CandidateTime]) -> None:
     """Add the candidates of one case at once. ResultsError where the file has other columns, or cannot be written."""
-    columns = [*FIXED, *times[0].quantities]
     known = _whole_lines(path) if path.exists() else ""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if not known:
-        writer.writerow(columns)
-    elif (header := next(csv.reader(io.StringIO(known)))) != columns:
-        raise ResultsError(f"{path}: has other columns than this version writes, first {_first_other(header, columns)}")
+        writer.writerow(COLUMNS)
+    elif not known.startswith(",".join(COLUMNS) + "\n"):
+        raise ResultsError(f"{path}:1: expected the columns {', '.join(COLUMNS)}; name another --times")
     for one in times:
-        writer.writerow([*(_cell(getattr(one, name)) for name in FIXED), *map(_cell, one.quantities.values())])
+        writer.writerow([_cell(getattr(one, name)) for name in COLUMNS])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, known + text.getvalue())
@@ -44,8 +43,8 @@ def read_times(path: Path) -> tuple[CandidateTime, ...]:
     """All complete rows; ResultsError names file and line of what cannot be read."""
     rows = csv.reader(io.StringIO(_whole_lines(path)))
     header = next(rows, [])
-    if tuple(header[: len(FIXED)]) != FIXED:
-        raise ResultsError(f"{path}:1: expected the columns {', '.join(FIXED)} and quantities")
+    if tuple(header) != COLUMNS:
+        raise ResultsError(f"{path}:1: expected the columns {', '.join(COLUMNS)}")
     return tuple(_time(path, number, header, row) for number, row in enumerate(rows, 2))
 
 
@@ -79,7 +78,6 @@ def _time(path: Path, line: int, header: Sequence[str], row: Sequence[str]) -> C
         seconds=number_or_none("seconds"),
         floor_s=number_or_none("floor_s"),
         noise=number_or_none("noise"),
-        quantities={name: number(name) for name in header[len(FIXED) :]},
     )
 
 
@@ -87,11 +85,6 @@ def _whole_lines(path: Path) -> str:
     """Without a last line that was cut off."""
     text = files.read_text(path, files.MAX_RESULTS_BYTES)
     return text[: text.rfind("\n") + 1]
-
-
-def _first_other(found: Sequence[str], expected: Sequence[str]) -> str:
-    pairs = zip([*found, *[""] * len(expected)], expected, strict=False)
-    return next((f"'{one}' for '{other}'" for one, other in pairs if one != other), "one more")
 
 
 def _cell(value: object) -> str:

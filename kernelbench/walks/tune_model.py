@@ -13,11 +13,12 @@ from kernelbench.core import places
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.errors import InputError
 from kernelbench.core.progress import Progress
-from kernelbench.core.records import Case, Implementation
-from kernelbench.devices.known import known_gpu
+from kernelbench.core.records import Case, DeviceProperties, Implementation
+from kernelbench.devices.known import KNOWN, known_gpu
 from kernelbench.measure.binaries import measured_limits
 from kernelbench.measure.candidate_times import Job, build_candidates, time_candidates
 from kernelbench.measure.opening import opened_to_tune
+from kernelbench.planning.candidate_quantities import with_quantities
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.cost_constants import SUFFIX, Fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
@@ -37,6 +38,7 @@ class ModelFit:
     model: str
     gpu: str
     fit: Fit
+    unknown: int  # timed candidates that are no longer listed
     recorded: Path
     constants: Path
 
@@ -63,9 +65,9 @@ def record_model(
     *,
     budget_s: float,
     within: float = WITHIN,
-) -> None:
+) -> DeviceProperties:
     """Time the candidates of the cases and add them to the files in `folder`, until the time is up. Cases that are
-    there already are passed over."""
+    there already are passed over. Returns the GPU's properties."""
     from kernelbench.build import find_compiler
 
     catalog = load_catalog(specimens=True, own=request.kernels)
@@ -91,10 +93,14 @@ def record_model(
                 done += 1
         if done < len(left):
             progress.say(f"The time is up: {len(left) - done} of {len(jobs)} cases are left; run it again to go on")
+        return bench.properties
 
 
-def fit_models(operation: str, names: Sequence[str], request: Request, folder: Path) -> Iterator[ModelFit]:
-    """Fit the kernels' cost functions to what `folder` holds of any GPU, and write the constants beside it."""
+def fit_models(
+    operation: str, names: Sequence[str], request: Request, folder: Path, here: DeviceProperties | None = None
+) -> Iterator[ModelFit]:
+    """Fit the kernels' cost functions to what `folder` holds of any known GPU, or of the GPU that is `here`, and write
+    the constants beside it."""
     catalog = load_catalog(specimens=True, own=request.kernels)
     models = {_model(one).name: _model(one) for one in _kernels(operation, names, catalog)}
     found = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
@@ -106,10 +112,18 @@ def fit_models(operation: str, names: Sequence[str], request: Request, folder: P
         if len(gpus) != 1:
             raise InputError(f"{path}: times of {', '.join(sorted(gpus)) or 'no GPU'}; expected those of one GPU")
         (gpu,) = gpus
-        fitted = fit(model, times)
+        samples = with_quantities(times, _properties(gpu, here, path), catalog)
+        fitted = fit(model, samples)
         place = folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
         write_fitted(place, _document(gpu, model, fitted, path), model)
-        yield ModelFit(model.name, gpu, fitted, path, place)
+        yield ModelFit(model.name, gpu, fitted, len(times) - len(samples), path, place)
+
+
+def _properties(gpu: str, here: DeviceProperties | None, path: Path) -> DeviceProperties:
+    found = [one for one in (here, *KNOWN.values()) if one is not None and one.name == gpu]
+    if not found:
+        raise InputError(f"{path}: times of {gpu}, whose properties are not known; fit them on it, without --refit")
+    return found[0]
 
 
 def _document(gpu: str, model: CostModel, found: Fit, recorded: Path) -> Fitted:
@@ -179,7 +193,7 @@ def _model(one: Implementation) -> CostModel:
 
 
 def _recorded_name(gpu: str, model: CostModel) -> str:
-    """`nvidia-h200.softmax_rows.csv`."""
+    """`nvidia-h200.softmax.csv`."""
     return f"{Path(file_name(gpu)).stem}.{model.name}.csv"
 
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from math import ceil, log2, prod
+from math import ceil, exp, log1p, log2, prod
 
 from kernelbench import Case, DeviceProperties, dtypes
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_grids import USUAL_CLOCK_HZ
 from .axis_plans import choice_plan
-from .axis_tiles import resident, view_of
+from .axis_tiles import Tile, view_of
 from .cost import Quantities
 from .row_candidates import row_candidates
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, StagedLanes
 from .row_plans import plan_of
 from .slab_plans import Slabs
 
-LEAST_REGISTERS = 24  # per thread: others limit how many blocks are resident
+# Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts
+# some into memory. The latter, PACK_REGISTERS and HALVES_REGISTERS were chosen by the times in results/h200/model.
+ROW_REGISTERS, MASKED_ROW_REGISTERS, ROW_SPARED = 24, 32, 9
+TILE_REGISTERS, TILE_SPARED = {"whole": 40, "ragged": 48, "shifted": 42}, 20
+STAGED_REGISTERS = 64  # all of them
+# More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
+# halves whose columns a thread sums up.
+PACK_REGISTERS, HALVES_REGISTERS = 2.0, 2.0
+SOFT = 2.0  # registers by which these numbers may be wrong
+SLAB_COLUMNS = 4  # a slab's element, read from shared memory again and again, costs as much as so many joined columns
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
     """Of each of row_candidates()."""
     found = row_candidates(case, device, keeps_exponentials)
-    return tuple(of_rows(one, case, device).by_name for one in found)
+    return tuple(of_rows(one, case, device, keeps_exponentials).by_name for one in found)
 
 
 def axis_quantities(case: Case, device: DeviceProperties) -> tuple[dict[str, float], ...]:
@@ -29,57 +38,66 @@ def axis_quantities(case: Case, device: DeviceProperties) -> tuple[dict[str, flo
     return tuple(of_view(one, case, device).by_name for one in axis_candidates(case, device))
 
 
-def of_rows(choice: Choice, case: Case, device: DeviceProperties) -> Quantities:
+def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Quantities:
     plan = plan_of("x", choice, case, device)
     launch, itemsize = plan.launches[0], dtypes.itemsize(case.dtype)
     blocks, warps = prod(launch.grid), choice.block // WARP
+    rows, columns = case.rows_columns()
     nbytes, per_pack = case.elements * itemsize, PACK_BYTES // itemsize
-    lanes_per_row = choice.lanes if isinstance(choice, (Held, StagedLanes)) else WARP
-    own_packs, elements, barriers = 1.0, float(per_pack), 0.0  # of a thread; of a pack
+    masked = columns % per_pack != 0
+    lanes = choice.lanes if isinstance(choice, (Held, StagedLanes)) else WARP
+    elements, barriers, ends, several, spilled = case.elements / WARP, 0.0, 0.0, False, 0.0
+    registers = _most_registers(choice.resident * choice.block, device)
     if isinstance(choice, Held):
-        own_packs = float((choice.packs + choice.shared_packs) * choice.rows)
-        barriers = float(choice.warps > 1)
+        packs = choice.packs * choice.rows
+        several, barriers = packs + choice.shared_packs > 1, float(choice.warps > 1)
+        elements = float(blocks * warps * (packs + choice.shared_packs * choice.rows) * per_pack)
+        ends = masked * (2.0 * rows if choice.warps > 1 else blocks * warps * choice.rows * (1 + min(2, choice.packs)))
+        keeps_floats = itemsize < 4 and ((keeps_exponentials and not choice.recompute) or choice.warps == 1)
+        held = packs * PACK_BYTES // 4 * (2 if keeps_floats else 1)
+        more = PACK_REGISTERS * packs if masked and choice.blocks == 1 else 0.0
+        spilled = _beyond(held + more + ROW_REGISTERS - ROW_SPARED, registers)
+        registers = min(registers, held + (MASKED_ROW_REGISTERS if masked else ROW_REGISTERS))
     elif isinstance(choice, StagedLanes):
-        own_packs, elements = float(choice.loads * choice.group), 4 / itemsize
+        registers = STAGED_REGISTERS
     elif isinstance(choice, Split):
-        own_packs, barriers = float(choice.packs), 1.0
+        elements, barriers, ends, several = 2 * elements, 1.0, masked * 4.0 * rows, True
     else:
-        own_packs, lanes_per_row = choice.group * choice.columns / per_pack, 1
+        lanes = 1
     split = isinstance(choice, Split)
-    recompute = isinstance(choice, Held) and choice.recompute
-    staged = not isinstance(choice, (Held, Split))
     return Quantities(
         **_of_device(device),
         moved_bytes=2 * nbytes,
         read_again_bytes=nbytes if split else 0,
         in_cache=float(nbytes <= device.l2_bytes / 2),
-        stretch_bytes=max(PACK_BYTES, nbytes / blocks),
+        stretch_bytes=nbytes,  # neighbouring blocks read neighbouring rows
         launches=len(plan.launches),
         blocks=blocks,
-        resident=max(
-            1, min(choice.resident, device.resident_blocks(choice.block, LEAST_REGISTERS, launch.shared_bytes))
-        ),
-        access_bytes=lanes_per_row * PACK_BYTES if own_packs > 1 and not staged else WARP * PACK_BYTES,
+        resident=max(1, device.resident_blocks(choice.block, int(registers), launch.shared_bytes)),
+        access_bytes=lanes * PACK_BYTES if several else WARP * PACK_BYTES,
         block_bytes=nbytes / blocks,
-        shuffles=2 * log2(lanes_per_row) * (choice.group if isinstance(choice, StagedLanes) else 1),
+        block_warps=warps,
+        shuffles=2 * log2(lanes) * (choice.group if isinstance(choice, StagedLanes) else 1),
         barriers=barriers,
         cluster=choice.blocks if isinstance(choice, Held) else 1,
         waiting=0,
         warps=blocks * warps * len(plan.launches),
-        packs=blocks * warps * own_packs * len(plan.launches),
-        pack_elements=elements,
+        elements=elements,
         half=float(itemsize < 4),
-        again=float(recompute),
-        masked=float(case.outer_dim_inner[1] * itemsize % PACK_BYTES != 0 and not staged),
-        staged=float(staged),
+        again=float(isinstance(choice, Held) and choice.recompute),
+        ends=ends,
+        columns=0,
+        pairs=0,
+        spilled=spilled,
     )
 
 
 def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantities:
     launch = choice_plan("x", case, device, choice).launches[0]
     itemsize, view = dtypes.itemsize(case.dtype), view_of(case)
-    blocks, warps = prod(launch.grid), ceil(prod(launch.block) / WARP)
-    nbytes, again = case.elements * itemsize, float(case.operation == "softmax")
+    threads = prod(launch.block)
+    blocks, warps = prod(launch.grid), ceil(threads / WARP)
+    nbytes = case.elements * itemsize
     common = _of_device(device) | {
         "moved_bytes": 2 * nbytes,
         "launches": 1,
@@ -87,35 +105,76 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
         "warps": blocks * warps,
         "access_bytes": WARP * PACK_BYTES,
         "block_bytes": nbytes / blocks,
+        "block_warps": warps,
         "half": float(itemsize < 4),
+        "again": float(case.operation == "softmax"),
+        "ends": 0,
     }
     if isinstance(choice, Slabs):
-        packs = nbytes / PACK_BYTES / WARP
-        here = device.resident_blocks(prod(launch.block), LEAST_REGISTERS, launch.shared_bytes)
+        here = device.resident_blocks(threads, STAGED_REGISTERS, launch.shared_bytes)
+        elements = case.elements / WARP
         return Quantities(
-            **common, read_again_bytes=0, in_cache=0, stretch_bytes=nbytes / blocks, resident=max(1, min(3, here)),
-            shuffles=0, barriers=float(not choice.staged), cluster=1, waiting=0, packs=packs,
-            pack_elements=PACK_BYTES / itemsize, again=again, masked=0, staged=1,
+            **common, read_again_bytes=0, in_cache=0, stretch_bytes=nbytes / blocks, resident=max(1, here),
+            shuffles=0, barriers=0 if choice.staged else 3, cluster=1, waiting=0, elements=elements,
+            columns=0 if choice.staged else SLAB_COLUMNS * elements, pairs=0, spilled=0,
         )  # fmt: skip
     tickets = choice.exchange == "tickets"
     whole_rows = choice.width == view.inner
     common["access_bytes"] = min(WARP, choice.segment if not whole_rows else WARP) * choice.pack_bytes
+    resident, spilled = _resident_spilled(choice, threads, launch.shared_bytes, device)
     return Quantities(
         **common,
         read_again_bytes=nbytes if tickets else 0,
         in_cache=float(choice.parts * choice.held_bytes <= device.l2_bytes / 2),
         stretch_bytes=choice.width * itemsize * (choice.rows * choice.slabs if whole_rows else 1),
-        resident=max(1.0, resident(choice, device) / device.multiprocessors),
+        resident=resident,
         shuffles=log2(max(1, choice.group)) if choice.group else 2,
         barriers=0 if choice.group else 2,
         cluster=choice.parts if choice.exchange == "cluster" else 1,
         waiting=float(choice.exchange in ("tickets", "co-resident")),
-        packs=blocks * warps * (choice.packs + choice.shared_packs),
-        pack_elements=choice.per_pack,
-        again=again,
-        masked=float(not choice.is_exact(view)),
-        staged=choice.shared_packs / (choice.packs + choice.shared_packs),
+        elements=blocks * warps * (choice.packs + choice.shared_packs) * choice.per_pack,
+        columns=blocks * _joined_columns(choice, warps),
+        pairs=blocks * _joined_pairs(choice),
+        spilled=spilled,
     )
+
+
+def _resident_spilled(tile: Tile, threads: int, shared_bytes: int, device: DeviceProperties) -> tuple[float, float]:
+    """Blocks that a multiprocessor holds, and the registers that a thread lacks."""
+    bound, here = tile.bound
+    most = _most_registers(ceil(max(bound, WARP) * here / (4 * WARP)) * 4 * WARP, device)  # as many per scheduler
+    needed: float = tile.packs * tile.registers + TILE_REGISTERS["whole" if tile.is_whole else tile.layout]
+    registers = most if tile.shared_packs else min(most, needed)
+    if tile.per_pack == 8:
+        needed += HALVES_REGISTERS * tile.packs
+    return max(1, device.resident_blocks(threads, int(registers), shared_bytes)), _beyond(needed - TILE_SPARED, most)
+
+
+def _beyond(needed: float, most: float) -> float:
+    """By how much there are too few; smooth, since the need is an estimate."""
+    return SOFT * log1p(exp((needed - most) / SOFT))
+
+
+def _most_registers(threads: int, device: DeviceProperties) -> float:
+    """Registers of each of so many threads of a multiprocessor, at most."""
+    return float(min(255, device.registers_per_multiprocessor // threads // 8 * 8))
+
+
+def _joined_columns(tile: Tile, warps: int) -> float:
+    """Columns of a block's threads, and steps of their exchanges between lanes; in units of a warp."""
+    steps = log2(WARP / tile.lanes) if tile.lanes and tile.at_once > 1 else 0.0
+    if tile.group:
+        steps = min(steps, log2(tile.group))
+    return warps * tile.per_pack * (1 + steps)
+
+
+def _joined_pairs(tile: Tile) -> float:
+    """Pairs of maximum and sum that a block joins and sends, in units of a warp."""
+    if tile.group:
+        return 0.0
+    copies = tile.segment * tile.per_pack // tile.width if tile.layout == "ragged" else 1
+    parts = 2 * tile.parts if tile.parts > 1 else 0
+    return tile.slabs * tile.width * (tile.state_rows * copies + parts) / WARP
 
 
 def _of_device(device: DeviceProperties) -> dict[str, float]:

@@ -16,6 +16,7 @@ from .row_candidates import row_candidates
 
 Choices = Callable[[Case, DeviceProperties], Sequence[Any]]  # Any: a choice of row_choices, see values_of
 
+MODEL = "softmax"  # one cost function of both families, which share its constants
 # Rows by a few lanes, a warp, several warps and a cluster; rows of the last three lengths begin within packs.
 COLUMNS = (128, 512, 1024, 4096, 16384, 129, 1000, 4097)
 ELEMENTS = 2**26
@@ -41,7 +42,7 @@ def softmax_rows_tunable(operation: str, keeps_exponentials: bool) -> Tunable:
     return rows_tunable(
         operation,
         partial(row_candidates, keeps_exponentials=keeps_exponentials),
-        CostModel("softmax_rows", CONSTANTS, quantities, seconds),
+        CostModel(MODEL, CONSTANTS, quantities, seconds),
     )
 
 
@@ -50,7 +51,7 @@ def axis_tunable(operation: str) -> Tunable:
 
     return Tunable(
         candidates=lambda case, device: tuple(map(values_of, axis_candidates(case, device))),
-        model=CostModel("softmax_axis", CONSTANTS, axis_quantities, seconds),
+        model=CostModel(MODEL, CONSTANTS, axis_quantities, seconds),
         layout=_view_text,
         cases=tuple(Case(operation, shape, 1, dtype) for dtype in FLOATS for shape in VIEWS),
     )

@@ -12,8 +12,11 @@ import pytest
 from kernelbench.core import places
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
+from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.cost import CONSTANTS, seconds
 from kernels.softmax_family.quantities import axis_quantities, rows_quantities
+from kernels.softmax_family.row_candidates import row_candidates
+from kernels.softmax_family.row_choices import Held
 from tests.catalog import catalog
 
 CATALOG = catalog()
@@ -40,12 +43,12 @@ def test_long_arrays_take_the_time_of_their_bytes():
     assert copied < best < 1.03 * copied
 
 
-@pytest.mark.parametrize("name", [name for name in CONSTANTS if name not in ("again", "cache")])
+@pytest.mark.parametrize("name", [name for name in CONSTANTS if name not in ("cache",)])
 def test_every_constant_counts_for_some_candidate(name):
     """More of it takes longer, but for rates and the exponent."""
     candidates = [
         *rows((131072, 1000)), *rows((33, 100_000)), *rows((64, 1_000_000), "bfloat16"), *rows((10**6, 33)),
-        *axis_quantities(Case("softmax", (16, 5000, 40), 1, "float32"), H200),
+        *rows((4096, 2500)), *axis_quantities(Case("softmax", (16, 5000, 40), 1, "float32"), H200),
     ]  # fmt: skip
     changes = [cost(each, **{name: 2 * KNOWN_CONSTANTS[name]}) / cost(each) for each in candidates]
     if name in ("bandwidth", "port", "sharpness"):
@@ -65,8 +68,30 @@ def test_a_second_reading_is_cheaper_from_the_cache():
 
 
 def test_exponentials_computed_twice_cost_instructions():
-    once = max(rows((131072, 1024), "bfloat16"), key=lambda each: each["packs"])
+    once = max(rows((131072, 1024), "bfloat16"), key=lambda each: each["elements"])
     assert cost({**once, "again": 1.0}, half=50.0) > cost({**once, "again": 0.0}, half=50.0)
+
+
+def test_many_masked_packs_of_a_thread_spill_in_a_block_alone_but_not_in_a_cluster():
+    """4841 floats by 13 packs of a thread take 1.6 times as long as by 3, see results/h200/model."""
+    choices = row_candidates(Case("softmax", (19514, 4841), -1, "float32"), H200, True)
+    found = {
+        (one.blocks, one.packs): each["spilled"]
+        for one, each in zip(choices, rows((19514, 4841)), strict=True) if isinstance(one, Held)
+    }  # fmt: skip
+    assert found[1, 3] < 1
+    assert found[1, 13] > 10
+    assert found[2, 5] < 1
+
+
+def test_blocks_that_share_columns_exchange_more_the_more_they_are():
+    """62 blocks of 64 columns are 1.4 times as fast as 184 blocks of 128."""
+    case = Case("log_softmax", (2, 35294, 128), 1, "bfloat16")
+    pairs = {
+        (one.parts, one.width): each["pairs"] / each["blocks"]
+        for one, each in zip(axis_candidates(case, H200), axis_quantities(case, H200), strict=True)
+    }
+    assert pairs[184, 128] > 5 * pairs[62, 64]
 
 
 def test_arrays_of_candidates_cost_what_each_does_alone():

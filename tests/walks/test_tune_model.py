@@ -101,7 +101,6 @@ def test_all_candidates_are_recorded_and_the_fit_finds_the_constants_that_set_th
     assert {one.status for one in found} == {"ok"}
     assert [one.values for one in found if one.is_rule] == ["block 64"] * 15
     (first,) = (one for one in found if one.case.startswith("shape=4x8 ") and one.values == "block 32")
-    assert first.quantities == {"elements": 32.0, "threads": 32.0}
     assert first.gpu == "NVIDIA H200"
     assert first.net_s == pytest.approx(TRUTH["wait"] + 32 * TRUTH["start"], rel=0.2), "events add to what they enclose"
     fitted = read_fitted(times / "nvidia-h200.held_model.model.yaml", "NVIDIA H200")
