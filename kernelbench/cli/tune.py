@@ -130,7 +130,7 @@ def tune(
     if (given := next((name for name, value in own.items() if value), "")) and not model:
         raise InputError(f"{given}: belongs to --model, which is missing")
     if model:
-        chosen = _Model(times, budget_s or BUDGET_S, within or WITHIN, refit, prepare)
+        chosen = _Model(times, budget_s or BUDGET_S, within or WITHIN, refit, prepare, out)
         return _tune_model(operation, implementations, request, chosen)
     failed, written = False, 0
     for found in walk(operation, implementations, request, ConsoleProgress(), budget_s=budget_s or BUDGET_S):
@@ -154,6 +154,7 @@ class _Model:
     within: float
     refit: bool
     prepare: str | None
+    out: Path | None
 
 
 def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen: _Model) -> int:
@@ -172,12 +173,15 @@ def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen
     if not chosen.refit:
         budget_s = chosen.budget_s
         here = tune_model.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
-    for found in tune_model.fit_models(operation, names, request, folder, here):
+    for found in tune_model.fit_models(operation, names, request, folder, here, chosen.out):
         if found.unknown:
             tell(f"{found.recorded}: {found.unknown} timed candidates are left out: the kernels no longer list them")
         for line in fit_lines(found.model, found.gpu, found.fit):
             tell(line)
         say(f"Constants written to {found.constants}")
+        if found.entries:
+            choices = "1 choice that is" if found.entries == 1 else f"{found.entries} choices that are"
+            say(f"{choices} at least 3 % faster than the cost function's written to {found.table}")
     return 0
 
 

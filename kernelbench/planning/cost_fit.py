@@ -19,6 +19,7 @@ LEVEL = 1.0  # how much a case's own level counts beside the differences between
 NEAR = 3.0  # exponent by which candidates count less that take longer than the fastest
 REGRET = 3.0  # how much the time lost by choosing counts
 SHARP = 0.02  # difference of times up to which candidates are as good as equal
+OVERRIDDEN = 0.03  # loss from which a table names the fastest candidate instead
 OUTLIER = 0.1  # error of a logarithm from which an outlier counts less
 
 
@@ -41,6 +42,7 @@ class Fit:
     start: Shares  # with the constants where nothing was fitted
     rule: Shares  # of the plans' own rule
     worst: tuple[tuple[float, str, str, str], ...]  # (loss, case, chosen, fastest) of the fitted constants
+    lost: tuple[tuple[CandidateTime, CandidateTime], ...]  # (rule, fastest) where the choice surely loses OVERRIDDEN
 
 
 class Measured:
@@ -82,6 +84,9 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         losses[fold::FOLDS] = _losses(model, measured.of(held_out), _constants(model, others))[0]
     constants = _constants(model, measured)
     final, chosen = _losses(model, measured, constants)
+    fastest = [min(each, key=lambda one: one.seconds or np.inf) for each in measured.groups]
+    rules = [next((one for one in each if one.is_rule), each[0]) for each in measured.groups]
+    own = [measured.times[at] for at in chosen]
     return Fit(
         constants=constants,
         cases=number,
@@ -91,6 +96,11 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         rule=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
         worst=tuple(
             _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
+        ),
+        lost=tuple(
+            (rule, best)
+            for rule, best, one, loss in zip(rules, fastest, own, final, strict=True)
+            if loss >= max(OVERRIDDEN, _noise(one) + _noise(best))
         ),
     )
 
@@ -161,6 +171,10 @@ def _places(measured: Measured) -> list[Any]:
 def _rule_loss(group: Sequence[CandidateTime]) -> float:
     times = [one.seconds or np.inf for one in group]
     return float(min(one.seconds or np.inf for one in group if one.is_rule) / min(times) - 1)
+
+
+def _noise(one: CandidateTime) -> float:
+    return one.noise or 0.0
 
 
 def _largest(losses: Any, most: int = 5) -> list[int]:

@@ -100,7 +100,9 @@ class Tables:
             fresh = [one for one in found if one.kernel == source_hash(implementation.source)]
             stale = stale or len(fresh) < len(found)
             if fresh:
-                return _chosen(min(fresh, key=lambda one: _times(one, nbytes)), table, implementation)
+                nearest = min(fresh, key=lambda one: _times(one, nbytes))
+                if _serves(nearest, case, implementation.tunable, device):
+                    return _chosen(nearest, table, implementation)
         if (ranked := self._ranked(case, implementation.tunable, device)) is not None:
             return ranked
         if stale:
@@ -123,6 +125,11 @@ class Tables:
 def _times(entry: Entry, nbytes: int) -> float:
     """The larger size over the smaller one."""
     return max(entry.bytes, nbytes) / max(1, min(entry.bytes, nbytes))
+
+
+def _serves(entry: Entry, case: Case, tunable: Tunable, device: DeviceProperties) -> bool:
+    """Whether the entry's values are among the candidates of a case that has a cost function."""
+    return entry.values is None or tunable.model is None or dict(entry.values) in tunable.listed(case, device)
 
 
 def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choice:

@@ -22,7 +22,8 @@ from kernelbench.planning.candidate_quantities import with_quantities
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.cost_constants import SUFFIX, Fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
-from kernelbench.planning.tuned import file_name, source_hash
+from kernelbench.planning.overrides import overrides
+from kernelbench.planning.tuned import file_name, source_hash, write_table
 from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.runs.environment import now
 from kernelbench.walks.request import Request, read_suites
@@ -41,6 +42,8 @@ class ModelFit:
     unknown: int  # timed candidates that are no longer listed
     recorded: Path
     constants: Path
+    table: Path
+    entries: int  # added to the table
 
 
 def prepare_model(
@@ -97,10 +100,15 @@ def record_model(
 
 
 def fit_models(
-    operation: str, names: Sequence[str], request: Request, folder: Path, here: DeviceProperties | None = None
+    operation: str,
+    names: Sequence[str],
+    request: Request,
+    folder: Path,
+    here: DeviceProperties | None = None,
+    out: Path | None = None,
 ) -> Iterator[ModelFit]:
     """Fit the kernels' cost functions to what `folder` holds of any known GPU, or of the GPU that is `here`, and write
-    the constants beside it."""
+    the constants beside it; and into the table `out`, or the one beside it, what is faster than the choices."""
     catalog = load_catalog(specimens=True, own=request.kernels)
     models = {_model(one).name: _model(one) for one in _kernels(operation, names, catalog)}
     found = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
@@ -112,11 +120,17 @@ def fit_models(
         if len(gpus) != 1:
             raise InputError(f"{path}: times of {', '.join(sorted(gpus)) or 'no GPU'}; expected those of one GPU")
         (gpu,) = gpus
-        samples = with_quantities(times, _properties(gpu, here, path), catalog)
+        properties = _properties(gpu, here, path)
+        samples = with_quantities(times, properties, catalog)
         fitted = fit(model, samples)
         place = folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
-        write_fitted(place, _document(gpu, model, fitted, path), model)
-        yield ModelFit(model.name, gpu, fitted, len(times) - len(samples), path, place)
+        document = _document(gpu, model, fitted, path)
+        write_fitted(place, document, model)
+        table = out or folder / file_name(gpu)
+        entries = list(overrides(fitted, properties, catalog, path.name, document.date))
+        if entries:
+            write_table(table, gpu, entries)
+        yield ModelFit(model.name, gpu, fitted, len(times) - len(samples), path, place, table, len(entries))
 
 
 def _properties(gpu: str, here: DeviceProperties | None, path: Path) -> DeviceProperties:

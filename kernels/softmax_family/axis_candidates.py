@@ -18,6 +18,7 @@ from .axis_choices import (
     MAX_UNIT,
     OWNED_ROWS,
     UNEVEN_BYTES,
+    WIDEST,
     co_resident_of,
     co_resident_size,
     cuts,
@@ -128,8 +129,10 @@ def _further_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     if view.outer * view.dim == 1:
         return
     if row % PACK:
-        if narrow_pack(view, itemsize) > 2 or view.dim <= OWNED_ROWS:
-            yield from (narrow_strips(view, itemsize, packs) for packs in (64, 128, 256))
+        nbytes = narrow_pack(view, itemsize)
+        for packs in (64, 128, 256) if nbytes > 2 or view.dim <= OWNED_ROWS else ():
+            if packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
+                yield narrow_strips(view, itemsize, packs)
         for loads in _widths(view.dim, row, LOAD, (64, 128, 256)):
             width = evenly(view.inner, loads * LOAD // itemsize)
             yield Cut("shifted", -(-(width + LOAD // itemsize - 1) * itemsize // LOAD), width, LOAD // itemsize)

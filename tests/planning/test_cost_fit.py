@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core import places
-from kernelbench.core.cost_model import CandidateTime, CostModel, Sample
+from kernelbench.core.cost_model import CandidateTime, Constant, CostModel, Sample
 from kernelbench.core.errors import InputError, ResultsError, RunWarning
 from kernelbench.core.records import Case
 from kernelbench.core.tunable import values_text
@@ -18,7 +18,8 @@ from kernelbench.planning import tuned
 from kernelbench.planning.candidate_quantities import with_quantities
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.cost_constants import Fitted, read_fitted, write_fitted
-from kernelbench.planning.cost_fit import fit, shares, shares_with
+from kernelbench.planning.cost_fit import Fit, fit, shares, shares_with
+from kernelbench.planning.overrides import overrides
 from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.suite import find_suite, read_suite
 from tests.catalog import catalog
@@ -135,7 +136,7 @@ def test_a_wrong_file_is_named(folder: Path, old: str, new: str, said: str) -> N
 @pytest.mark.parametrize("kernel", ["one_read_rows", "one_read_axis"])
 def test_without_constants_of_this_gpu_the_rule_decides_and_with_them_the_model(folder: Path, kernel: str) -> None:
     """The one place where plans may be switched to the cost function."""
-    shape, axis = ((33, 100_000), -1) if kernel == "one_read_rows" else ((3000, 11, 997), 1)
+    shape, axis = ((33, 100_000), -1) if kernel == "one_read_rows" else ((64, 1000, 196), 1)
     case, one = Case("softmax", shape, axis, "bfloat16"), CATALOG.implementations["softmax"][kernel]
 
     def planned() -> Any:
@@ -209,3 +210,47 @@ def test_a_fit_stays_within_the_bounds_of_a_constant() -> None:
     constants = {**MODEL.constants, "latency": replace(MODEL.constants["latency"], least=3e-7, most=1.3e-6)}
     found = fit(replace(MODEL, constants=constants), samples())
     assert 1.2e-6 < found.constants["latency"] <= 1.3001e-6
+
+
+def reversed_in_one_case(share: float, noise: float) -> list[Sample]:
+    """Candidates of 1 and 2 units in each case; of one case, the second takes `share` less than the first."""
+    found: list[Sample] = []
+    for case in range(12):
+        for number in (1, 2):
+            seconds = 1e-4 * (number if case != 5 else 1.0 - share * (number - 1))
+            time = CandidateTime(
+                GPU.name, "softmax/one_read_rows", "hash", f"case {case}", str(number), number == 1, "ok", "", "events",
+                seconds, 0.0, noise,
+            )  # fmt: skip
+            found.append((time, {"units": float(number)}))
+    return found
+
+
+@pytest.mark.parametrize(("share", "noise", "found"), [(0.1, 0.01, 1), (0.02, 0.0, 0), (0.1, 0.06, 0)])
+def test_only_a_sure_loss_of_3_per_cent_is_overridden(share: float, noise: float, found: int) -> None:
+    model = CostModel(
+        "units",
+        {"unit": Constant(1.1e-4, "s", "a unit", 1e-5, 1e-3)},
+        lambda case, gpu: (),
+        lambda quantities, constants: quantities["units"] * constants["unit"],
+    )
+    lost = fit(model, reversed_in_one_case(share, noise)).lost
+    assert [(rule.values, fastest.values, fastest.case) for rule, fastest in lost] == [("1", "2", "case 5")] * found
+
+
+def test_a_table_names_the_faster_candidate_until_its_kernel_changes(folder: Path) -> None:
+    case = Case("softmax", (4096, 16384), -1, "float32")
+    listed = [values_text(each) for each in ROWS.tunable.listed(case, GPU)]
+    one = replace(times()[0], case=case.key, source=tuned.source_hash(ROWS.source))
+    rule, fastest = replace(one, values=listed[0], seconds=1.1e-4), replace(one, values=listed[-1], seconds=1e-4)
+    shares_ = shares(np.zeros(1))
+    found = Fit({}, 1, 2, shares_, shares_, shares_, (), ((rule, fastest),))
+    entries = list(overrides(found, GPU, CATALOG, "times.csv", "2026-11-23"))
+    path = folder / tuned.file_name(GPU.name)
+    tuned.write_table(path, GPU.name, entries)
+    tables = tuned.Tables(GPU.name, (tuned.read_table(path, GPU.name),))
+    assert values_text(tables.choice(case, ROWS, GPU).values) == listed[-1]
+    fewer_rows = Case("softmax", (2100, 16384), -1, "float32")
+    assert tables.choice(fewer_rows, ROWS, GPU).values in ({}, ROWS.tunable.listed(case, GPU)[-1])
+    stale = replace(found, lost=((rule, replace(fastest, source="another")),))
+    assert list(overrides(stale, GPU, CATALOG, "times.csv", "2026-11-23")) == []
