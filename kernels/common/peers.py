@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kernelbench import Array, MissingLibrary, import_library
+from kernelbench import Array, MissingLibrary, Unsupported, import_library
 
 
 def torch_with_gpu() -> Any:
@@ -19,6 +20,14 @@ def torch_tensor(torch: Any, array: Array, dtype: str) -> Any:
     """A tensor over the array's own memory, on the device that is current already."""
     tensor = torch.as_tensor(array, device="cuda")
     return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
+
+
+def refuse_unaligned(tensors: Mapping[str, Any], pack_bytes: int) -> None:
+    """Unsupported where one begins within a pack. For libraries that do not look: their first load of it would end the
+    GPU's context."""
+    for name, tensor in tensors.items():
+        if beyond := tensor.data_ptr() % pack_bytes:
+            raise Unsupported(f"{name} must begin at a multiple of {pack_bytes} bytes, got {beyond} bytes beyond one")
 
 
 def array_of(torch: Any, tensor: Any, dtype: str) -> Array:

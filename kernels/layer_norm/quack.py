@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, import_library
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import refuse_unaligned, torch_tensor, torch_with_gpu
 from .operation import EPS
 
 PACK_BYTES = 16  # of each load; rows must hold whole ones
@@ -20,6 +20,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch, quack = torch_with_gpu(), import_library("quack.rmsnorm")
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     gamma, beta = (torch_tensor(torch, arrays[name], case.dtype) for name in ("gamma", "beta"))
+    refuse_unaligned({"x": x, "y": y, "gamma": gamma, "beta": beta}, PACK_BYTES)
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> None:

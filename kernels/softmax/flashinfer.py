@@ -4,13 +4,14 @@ The file has the name that users type. It is loaded by its path, so it does not 
 """
 
 from collections.abc import Callable
+from math import gcd
 
-from kernelbench import Arrays, Case, Deviation, Implementation, Origin, Unsupported, import_library
-from ..common.peers import array_of, torch_tensor, torch_with_gpu
+from kernelbench import Arrays, Case, Deviation, Implementation, Origin, Unsupported, dtypes, import_library
+from ..common.peers import array_of, refuse_unaligned, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
-PACK_BYTES = 16  # of each load; an address that is no multiple ends the GPU's context
-INF = Deviation("inf", "a row with +inf gives inf and not NaN")
+PACK_BYTES = 16  # of each load at most; fewer where a row does not hold whole ones
+INF = Deviation("inf", "a row with +inf gives inf and not NaN: a step whose maximum is infinite is left out of the sum")
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
@@ -22,8 +23,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported(f"dtype must be float32, got {case.dtype}, which FlashInfer converts in a launch of its own")
     torch, sampling = torch_with_gpu(), import_library("flashinfer.sampling")
     x = torch_tensor(torch, arrays["x"], case.dtype).view(rows, columns)
-    if beyond := x.data_ptr() % PACK_BYTES:
-        raise Unsupported(f"x must begin at a multiple of {PACK_BYTES} bytes, got {beyond} bytes beyond one")
+    refuse_unaligned({"x": x}, gcd(PACK_BYTES, columns * dtypes.itemsize(case.dtype)))
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> Arrays:

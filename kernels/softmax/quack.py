@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, import_library
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import refuse_unaligned, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
 PACK_BYTES = 16  # of each load; rows must hold whole ones
@@ -22,6 +22,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
         raise Unsupported(f"columns must be a multiple of {pack}, got {columns}")
     torch, quack = torch_with_gpu(), import_library("quack.softmax")
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
+    refuse_unaligned({"x": x, "y": y}, PACK_BYTES)
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> None:

@@ -4,6 +4,7 @@ by name."""
 import os
 import sys
 from contextlib import contextmanager, nullcontext
+from math import prod
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -108,11 +109,39 @@ def test_what_a_library_has_not_is_refused_by_name(calls, name, case, reason):
     assert not calls
 
 
-def test_flashinfer_takes_no_rows_that_begin_off_a_pack(calls):
-    arrays = {name: array[1:].reshape(6, 8) for name, array in held((49,)).items()}
-    with pytest.raises(Unsupported, match="x must begin at a multiple of 16 bytes, got 4 bytes beyond one"):
-        SOFTMAX["flashinfer"].prepare(Case("softmax", (6, 8), -1, "float32"), arrays, STREAM)
+def beginning(beyond, shape):
+    """An array that begins so many elements beyond a multiple of 16 bytes."""
+    memory = np.zeros(prod(shape) + 8, np.float32)
+    first = -(memory.ctypes.data // 4) % 4 + beyond
+    return memory[first : first + prod(shape)].reshape(shape)
+
+
+@pytest.mark.parametrize(
+    ("name", "unaligned", "columns", "bytes_"),
+    [("flashinfer", "x", 8, 16), ("flashinfer", "x", 6, 8), ("quack", "x", 8, 16), ("quack", "y", 8, 16)],
+)
+def test_an_array_that_begins_within_a_pack_is_refused(calls, name, unaligned, columns, bytes_):
+    shape = (6, columns)
+    arrays = {one: beginning(one == unaligned, shape) for one in "xy"}
+    text = f"{unaligned} must begin at a multiple of {bytes_} bytes, got 4 bytes beyond one"
+    with pytest.raises(Unsupported, match=text):
+        SOFTMAX[name].prepare(Case("softmax", shape, -1, "float32"), arrays, STREAM)
     assert not calls
+
+
+@pytest.mark.parametrize("unaligned", ["x", "y", "gamma", "beta"])
+def test_quack_normalises_no_array_that_begins_within_a_pack(calls, unaligned):
+    arrays = {one: beginning(one == unaligned, (8,) if len(one) > 1 else (6, 8)) for one in ("x", "y", "gamma", "beta")}
+    with pytest.raises(Unsupported, match=f"{unaligned} must begin at a multiple of 16 bytes"):
+        LAYER_NORM["quack"].prepare(Case("layer_norm", (6, 8), -1, "float32"), arrays, STREAM)
+    assert not calls
+
+
+@pytest.mark.parametrize(("columns", "beyond"), [(7, 1), (6, 2), (8, 0)])
+def test_flashinfer_loads_no_more_at_once_than_a_row_holds_whole(calls, columns, beyond):
+    arrays = {one: beginning(beyond, (6, columns)) for one in "xy"}
+    SOFTMAX["flashinfer"].prepare(Case("softmax", (6, columns), -1, "float32"), arrays, STREAM)
+    assert len(calls) == 1
 
 
 @each_peer

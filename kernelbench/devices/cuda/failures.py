@@ -14,8 +14,11 @@ from kernelbench.core.errors import DeviceError, DeviceLost, KernelbenchError
 
 # After these the context answers every further call with the same error (CUDA runtime API, "Error handling").
 _STICKY = ("IllegalAddress", "LaunchFail", "LAUNCH_FAILED", "ILLEGAL", "Misaligned", "MISALIGNED", "IllegalInstruction",
-           "HardwareStack", "InvalidPc", "INVALID_PC", "Assert", "ASSERT", "LaunchTimeout", "LAUNCH_TIMEOUT",
-           "illegal memory access", "unspecified launch failure", "misaligned address")  # fmt: skip
+           "HardwareStack", "InvalidPc", "INVALID_PC", "Assert", "ASSERT", "LaunchTimeout",
+           "LAUNCH_TIMEOUT")  # fmt: skip
+# The same as cudaGetErrorString says it, which libraries repeat.
+_STICKY_TEXTS = ("illegal memory access", "unspecified launch failure", "misaligned address", "illegal instruction",
+                 "device-side assert triggered")  # fmt: skip
 
 
 @contextmanager
@@ -27,7 +30,7 @@ def cuda_errors(doing: str) -> Iterator[None]:
         raise DeviceError(f"out of GPU memory while {doing}: {error}") from error
     except (CUDADriverError, CUDARuntimeError) as error:
         text = str(error)
-        lost = any(word in text for word in _STICKY)
+        lost = any(word in text for word in (*_STICKY, *_STICKY_TEXTS))
         raise (DeviceLost if lost else DeviceError)(f"{text} while {doing}") from error
 
 
@@ -41,7 +44,7 @@ def library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
         except KernelbenchError:
             raise
         except Exception as error:  # a library's own errors have no common base
-            lost = any(word in str(error) for word in ("illegal memory access", "unspecified launch failure"))
+            lost = any(word in str(error) for word in _STICKY_TEXTS)
             raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {error}") from error
 
     return guarded
