@@ -70,7 +70,7 @@ def peers_block(folder: Path) -> str:
         found = [pair for pair in found if pair.ahead < FAR_BEHIND]
         if not found:
             return said
-        said += f" It is more than {1 / FAR_BEHIND - 1:.0%} faster on:".replace("%", " %")
+        said += f" A peer is more than {1 / FAR_BEHIND - 1:.0%} faster on:".replace("%", " %")
     lines = ["| case | ours | of the copy | best peer | its time | ahead |", "|---|--:|--:|---|--:|--:|"]
     rows = {row.case: row for row in run.rows}
     time = time_column(side.seconds for pair in found for side in (pair.ours, pair.best))
