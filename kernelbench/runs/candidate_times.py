@@ -8,11 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kernelbench.core.cost_model import CandidateTime
-from kernelbench.core.errors import ResultsError
+from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.runs import files
 
@@ -46,6 +46,20 @@ def read_times(path: Path) -> tuple[CandidateTime, ...]:
     if tuple(header) != COLUMNS:
         raise ResultsError(f"{path}:1: expected the columns {', '.join(COLUMNS)}")
     return tuple(_time(path, number, header, row) for number, row in enumerate(rows, 2))
+
+
+def recorded_cases(paths: Iterable[Path], sources: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(Kernel, case) of the files that exist. InputError if one has times of another source of a kernel than `sources`
+    has by its name."""
+    there: set[tuple[str, str]] = set()
+    for path in paths:
+        for row in read_times(path) if path.exists() else ():
+            if sources.get(row.kernel, row.source) != row.source:
+                raise InputError(
+                    f"{path}: {row.kernel} has changed since its times were recorded; name another --times"
+                )
+            there.add((row.kernel, row.case))
+    return there
 
 
 def _time(path: Path, line: int, header: Sequence[str], row: Sequence[str]) -> CandidateTime:

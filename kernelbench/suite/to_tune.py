@@ -1,7 +1,9 @@
-"""What `tune` searches: kernels of an operation, and a case for each entry that their tables can have."""
+"""What `tune` searches: kernels of an operation, and a case for each entry that their tables can have; with `--model`,
+all cases of suites."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -44,6 +46,37 @@ def cases_to_tune(
             if case.operation == operation:
                 jobs.setdefault((one.name, *_entry(one.tunable, case)), (one, case))
     return list(jobs.values())
+
+
+def kernels_to_rank(
+    operation: str, names: Sequence[str], known: Mapping[str, Mapping[str, Implementation]]
+) -> list[Implementation]:
+    """Those of kernels_to_tune() that have a cost function."""
+    found = [one for one in kernels_to_tune(operation, names, known) if one.tunable and one.tunable.model]
+    if not found:
+        raise InputError(f"--model: no kernel of {operation} has a cost function")
+    return found
+
+
+def cases_to_rank(
+    kernels: Sequence[Implementation], suites: Sequence[Suite], filters: Sequence[str], seed: int
+) -> list[tuple[Implementation, Case]]:
+    """Each kernel with the cases of the suites that name it, or with its own. In random order: when the time is up, the
+    timed cases are a sample of all."""
+    operation = kernels[0].operation
+    for suite in suites:
+        if suite.operation != operation:
+            raise InputError(f"--suite {suite.name}: has no case of {operation}; see kernelbench list suites")
+    found: dict[tuple[str, Case], tuple[Implementation, Case]] = {}
+    for one in kernels:
+        named = [suite for suite in suites if one.name in suite.implementations]
+        named = named if suites else [own_suite(one, filters)]
+        found |= {(one.name, case): (one, case) for suite in named for case in suite.cases}
+    if not found:
+        raise InputError(f"--suite {suites[0].name}: names none of {', '.join(one.name for one in kernels)}")
+    jobs = list(found.values())
+    random.Random(seed).shuffle(jobs)
+    return jobs
 
 
 def _entry(tunable: Tunable, case: Case) -> tuple[str, str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from kernelbench.core import places
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.errors import InputError
 from kernelbench.core.progress import Progress
-from kernelbench.core.records import Case, DeviceProperties, Implementation
+from kernelbench.core.records import DeviceProperties, Implementation
 from kernelbench.devices.known import KNOWN, known_gpu
 from kernelbench.measure.binaries import measured_limits
 from kernelbench.measure.candidate_times import Job, build_candidates, time_candidates
@@ -24,8 +23,9 @@ from kernelbench.planning.cost_constants import SUFFIX, Fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
 from kernelbench.planning.overrides import overrides
 from kernelbench.planning.tuned import file_name, source_hash, write_table
-from kernelbench.runs.candidate_times import append_times, read_times
+from kernelbench.runs.candidate_times import append_times, read_times, recorded_cases
 from kernelbench.runs.environment import now
+from kernelbench.suite.to_tune import cases_to_rank, kernels_to_rank
 from kernelbench.walks.request import Request, read_suites
 
 WITHIN = 2.0  # slower candidates, as the cost function expects before it is fitted, are not timed
@@ -53,7 +53,7 @@ def prepare_model(
     from kernelbench.build import find_compiler
 
     catalog = load_catalog(specimens=True, own=request.kernels)
-    jobs = _jobs(operation, _kernels(operation, names, catalog), request, catalog)
+    jobs = _jobs(kernels_to_rank(operation, names, catalog.implementations), request, catalog)
     device, compiler = known_gpu(gpu), find_compiler(request.nvcc)
     found = build_candidates(jobs, catalog.operations[operation], device, within, compiler, progress)
     return f"{len(jobs)} cases: {found['binaries']} binaries, {found['compiled']} compiled, {found['failed']} failed"
@@ -74,12 +74,14 @@ def record_model(
     from kernelbench.build import find_compiler
 
     catalog = load_catalog(specimens=True, own=request.kernels)
-    kernels = _kernels(operation, names, catalog)
-    jobs = _jobs(operation, kernels, request, catalog)
+    kernels = kernels_to_rank(operation, names, catalog.implementations)
+    jobs = _jobs(kernels, request, catalog)
     with opened_to_tune(request, catalog, progress, without="; --refit needs none") as bench:
         compiler, deadline, done = find_compiler(request.nvcc), time.monotonic() + budget_s, 0
         paths = {_model(one).name: folder / _recorded_name(bench.properties.name, _model(one)) for one in kernels}
-        left = _not_recorded(jobs, paths)
+        sources = {f"{one.operation}/{one.name}": source_hash(one.source) for one in kernels}
+        there = recorded_cases(paths.values(), sources)
+        left = [(one, case) for one, case in jobs if (f"{one.operation}/{one.name}", case.key) not in there]
         limits = measured_limits(bench, compiler, progress)
         operation_ = catalog.operations[operation]
         for start in range(0, len(left), SLICE):
@@ -110,7 +112,7 @@ def fit_models(
     """Fit the kernels' cost functions to what `folder` holds of any known GPU, or of the GPU that is `here`, and write
     the constants beside it; and into the table `out`, or the one beside it, what is faster than the choices."""
     catalog = load_catalog(specimens=True, own=request.kernels)
-    models = {_model(one).name: _model(one) for one in _kernels(operation, names, catalog)}
+    models = {_model(one).name: _model(one) for one in kernels_to_rank(operation, names, catalog.implementations)}
     found = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
     if not found:
         raise InputError(f"{folder}: no times of candidates of {', '.join(models)}; leave out --refit to measure them")
@@ -155,49 +157,9 @@ def _document(gpu: str, model: CostModel, found: Fit, recorded: Path) -> Fitted:
     )
 
 
-def _kernels(operation: str, names: Sequence[str], catalog: Catalog) -> list[Implementation]:
-    from kernelbench.suite.to_tune import kernels_to_tune
-
-    able = kernels_to_tune(operation, names, catalog.implementations)
-    found = [one for one in able if one.tunable and one.tunable.model]
-    if not found:
-        raise InputError(f"--model: no kernel of {operation} has a cost function")
-    return found
-
-
-def _jobs(operation: str, kernels: Sequence[Implementation], request: Request, catalog: Catalog) -> list[Job]:
-    """Each kernel with the cases of the suites that name it, or with its own. In random order: when the time is up, the
-    timed cases are a sample of all."""
-    from kernelbench.suite.to_tune import own_suite
-
+def _jobs(kernels: Sequence[Implementation], request: Request, catalog: Catalog) -> list[Job]:
     suites = read_suites(request, catalog) if request.suites else []
-    for suite in suites:
-        if suite.operation != operation:
-            raise InputError(f"--suite {suite.name}: has no case of {operation}; see kernelbench list suites")
-    found: dict[tuple[str, Case], Job] = {}
-    for one in kernels:
-        named = [suite for suite in suites if one.name in suite.implementations]
-        named = named if suites else [own_suite(one, request.filters)]
-        found |= {(one.name, case): (one, case) for suite in named for case in suite.cases}
-    if not found:
-        raise InputError(f"--suite {suites[0].name}: names none of {', '.join(one.name for one in kernels)}")
-    jobs = list(found.values())
-    random.Random(request.seed).shuffle(jobs)
-    return jobs
-
-
-def _not_recorded(jobs: Sequence[Job], paths: dict[str, Path]) -> list[Job]:
-    """The jobs that the files lack. InputError if a file has times of another source of a kernel."""
-    there: set[tuple[str, str]] = set()
-    sources = {f"{one.operation}/{one.name}": source_hash(one.source) for one, _ in jobs}
-    for path in paths.values():
-        for row in read_times(path) if path.exists() else ():
-            if sources.get(row.kernel, row.source) != row.source:
-                raise InputError(
-                    f"{path}: {row.kernel} has changed since its times were recorded; name another --times"
-                )
-            there.add((row.kernel, row.case))
-    return [(one, case) for one, case in jobs if (f"{one.operation}/{one.name}", case.key) not in there]
+    return cases_to_rank(kernels, suites, request.filters, request.seed)
 
 
 def _model(one: Implementation) -> CostModel:
