@@ -34,12 +34,19 @@ def ahead(found: Sequence[Pair]) -> str:
     every = peers.ratios(found)
     faster = {name: of_name for name, of_name in every.items() if peers.mean(of_name) < 1}
     name, of_name = next(iter(every.items()))
-    slower = {0: "none of", len(every): "all"}.get(len(every) - len(faster), f"{len(every) - len(faster)} of")
     return (
-        f"Ours is ahead of {slower} {len(every)} peers: the {'fastest' if faster else 'nearest'}, {name}, takes "
+        f"Ours is ahead of {_of(len(every) - len(faster), len(every))}: the {'fastest' if faster else 'nearest'}, "
+        f"{name}, takes "
         f"{view.ratio_text(peers.mean(of_name))} our time over {cases_text(len(of_name))} in common (geometric mean). "
         f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
     )
+
+
+def _of(number: int, total: int) -> str:
+    """`both peers`, `all 5 peers`, `2 of 5 peers`."""
+    if number == total <= 2:
+        return "the peer" if total == 1 else "both peers"
+    return f"{'none' if not number else number} of {total} peers" if number < total else f"all {total} peers"
 
 
 def cases_text(number: int) -> str:
