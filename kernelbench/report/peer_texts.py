@@ -46,7 +46,7 @@ def _of(number: int, total: int) -> str:
     """`both peers`, `all 5 peers`, `2 of 5 peers`."""
     if number == total <= 2:
         return "the peer" if total == 1 else "both peers"
-    return f"{'none' if not number else number} of {total} peers" if number < total else f"all {total} peers"
+    return f"{number or 'none'} of {total} peers" if number < total else f"all {total} peers"
 
 
 def cases_text(number: int) -> str:

@@ -290,5 +290,5 @@ def test_the_page_opens_with_who_is_ahead(make):
         "Ours is ahead of none of 2 peers: the fastest, cudnn, takes 0.17x"
     )
     text = html_page.render(make(), (), (), Published(), charts.all_charts(make(), ()))
-    assert text.index("Ours is ahead of all 2 peers") < text.index('id="chart-peers"') < text.index('id="charts"')
+    assert text.index("Ours is ahead of both peers") < text.index('id="chart-peers"') < text.index('id="charts"')
     assert "3 cases" in next(one for one in charts.all_charts(make(), ()) if one.name == "peers").svg
