@@ -118,7 +118,7 @@ class Tables:
                 warn(fitted.path, problem)
                 continue
             values = tunable.ranked(case, device, fitted.constants)[0]
-            return Choice(values, f"{values_text(values)} by the cost function fitted on {self.gpu}", fitted.path)
+            return Choice(values, f"the least time by the cost function fitted on {self.gpu}", fitted.path)
         return None
 
 
@@ -143,7 +143,8 @@ def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choic
         warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {known}")
         return Choice({}, f"by the rule: the table's entry has an unknown '{unknown[0]}'")
     share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
-    return Choice(entry.values, f"{values_text(entry.values)} as tuned on {table.gpu}: {share}", table.path)
+    what = values_text(entry.values) if implementation.tunable.model is None else "this candidate"
+    return Choice(entry.values, f"{what} as tuned on {table.gpu}: {share}", table.path)
 
 
 def warn(path: Path, problem: str) -> None:
