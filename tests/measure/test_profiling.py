@@ -1,11 +1,13 @@
 """The pass under Nsight Compute, with a program in its place and reports made of plain objects."""
 
+import csv
 import io
 import json
 import math
 import os
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kernelbench.core import libraries
+from kernelbench.core import libraries, places
 from kernelbench.core.errors import MissingLibrary, NoCounters, ResultsError
 from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALL_METRICS, ProfiledLaunch
 from kernelbench.core.records import Case
@@ -25,6 +27,9 @@ from tests.conftest import Project
 from tests.fake_gpu import FakeDevice, raising
 
 CASES = [Case("softmax", (4, columns), -1, "float32") for columns in (8, 16)]
+
+RECORDED = places.ROOT / "results" / "h200" / "simulator"
+WAVEFRONTS = {f"shared {one} wavefronts": f"shared_{one}_wavefronts" for one in ("load", "store")}
 
 # ---- A report of plain objects ----
 
@@ -84,12 +89,40 @@ def test_a_gpu_without_one_of_the_sources_has_the_sum_of_the_others() -> None:
     assert reports.launch_of(Action(metrics)).values["global_load_sectors"] == 2
 
 
-def test_a_report_without_the_wavefronts_of_instructions_has_those_of_the_data_pipe() -> None:
+@pytest.mark.parametrize(
+    ("pipe", "by_address", "taken"),
+    [
+        (101, 100, 100),
+        (4, 6, 4),
+        (4, None, 4),
+        (None, 6, 6),
+        (4, math.nan, 4),
+        (8, 0, 8),
+        (0, 0, 0),
+        (None, None, reports.ABSENT),
+        (math.nan, None, reports.NOT_A_NUMBER),
+    ],
+)
+def test_of_two_counts_that_err_upwards_the_smaller_is_taken(pipe: Any, by_address: Any, taken: Any) -> None:
     metric = HARDWARE_METRICS["shared_load_wavefronts"]
-    metrics = FULL | {metric.otherwise[0]: 7.0}
-    assert reports.launch_of(Action(metrics)).values[metric.name] == 2
-    del metrics[metric.sources[0]]
-    assert reports.launch_of(Action(metrics)).values[metric.name] == 7
+    given = {metric.sources[0]: pipe, metric.also[0]: by_address}
+    metrics = {**FULL, **given}
+    one = reports.launch_of(Action({name: value for name, value in metrics.items() if value is not None}))
+    assert {**one.values, **one.missing}[metric.name] == taken
+
+
+def test_the_smaller_count_of_wavefronts_is_the_simulators_in_all_that_an_h200_counted() -> None:
+    with (RECORDED / "hardware.csv").open(newline="") as file:
+        hardware = {(row["trial"], row["launch"]): row for row in csv.DictReader(file)}
+    with (RECORDED / "agreement.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] in WAVEFRONTS and not row["note"]]
+    larger = Counter[str]()
+    for row in rows:
+        metric, of = HARDWARE_METRICS[WAVEFRONTS[row["metric"]]], hardware[row["trial"], row["launch"]]
+        counts = [int(of[names[0].removesuffix(".sum")]) for names in (metric.sources, metric.also)]
+        assert min(counts) == int(row["simulator"]), row
+        larger.update({"by address": counts[1] > counts[0], "pipe": counts[0] > counts[1]})
+    assert (len(rows), larger) == (382, {"by address": 4, "pipe": 0}), "the pipe's is larger in large launches only"
 
 
 def library(report: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,9 +71,8 @@ def profiler_command(ncu: Path, metrics: Sequence[str], report: Path, job: Path,
 
 def known_metrics(ncu: Path) -> list[str]:
     """The metrics to ask for that ncu has for this GPU; all of them if it does not say."""
-    metrics = [(one.sources, one.otherwise) for one in HARDWARE_METRICS.values()]
-    metrics += [((name,), ()) for name in STALL_METRICS.values()]
-    wanted = [source for sources, _ in metrics for source in sources]
+    sources = [(*one.sources, *one.also) for one in HARDWARE_METRICS.values()]
+    wanted = [name for names in sources for name in names] + list(STALL_METRICS.values())
     try:
         done = subprocess.run(
             [str(ncu), "--query-metrics"], capture_output=True, text=True, timeout=ASKING_S, check=True
@@ -81,8 +80,7 @@ def known_metrics(ncu: Path) -> list[str]:
     except (OSError, subprocess.SubprocessError):
         return wanted
     known = set(done.stdout.split())
-    choices = [[[name for name in names if name.partition(".")[0] in known] for names in both] for both in metrics]
-    return [name for sources, otherwise in choices for name in sources or otherwise] or wanted
+    return [name for name in wanted if name.partition(".")[0] in known] or wanted
 
 
 def _run(command: Sequence[str], log: Path, limit_s: float) -> str:

@@ -70,14 +70,12 @@ def _is_kernel(action: Any) -> bool:
 
 def _value(action: Any, metric: HardwareMetric) -> float | str:
     """The value of a metric, or the reason why there is none."""
-    for names in (metric.sources, metric.otherwise):
-        found = [value for name in names if (value := _number(action, name)) is not None]
-        if found:
-            break
-    else:
-        return ABSENT
-    value = metric.factor * sum(found)
-    return value if math.isfinite(value) else NOT_A_NUMBER
+    found = [[_number(action, name) for name in names] for names in (metric.sources, metric.also)]
+    sums = [sum(value for value in values if value is not None) for values in found if values != [None] * len(values)]
+    finite = [value for value in sums if math.isfinite(value)]
+    if not finite:
+        return NOT_A_NUMBER if sums else ABSENT
+    return metric.factor * min(filter(None, finite), default=0.0)
 
 
 def _numbers(action: Any, names: dict[str, str] | Any) -> dict[str, float]:
