@@ -103,7 +103,9 @@ class LaunchCounters:
     # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
-    uneven: float = 0.0  # of a sample: how much more work a block of one part did than one of another, as a share
+    # Of a sample, by counter: the farthest that the scaled count may be off, if blocks between two places that were run
+    # count something between those two. Without entries for counters of which all places have the same.
+    may_be_off: Mapping[str, float] = field(default_factory=dict)
     grouping: str = ""  # GROUPED, GROUPED_IN_PART, or "" where each access counts as in the PTX
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
@@ -165,8 +165,7 @@ class _StepRun:
             sectors_read=read,
             sectors_written=written,
         )
-        sampled = together.blocks_run < together.blocks
-        return replace(launch_counters(together), uneven=_uneven(self._reports) if sampled else 0.0)
+        return replace(launch_counters(together), may_be_off=_may_be_off(self._reports, in_order=self.in_order))
 
     def written(self) -> dict[str, Integers]:
         """Written sectors, by output."""
@@ -201,13 +200,24 @@ def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return found
 
 
-def _uneven(parts: Sequence[LaunchReport]) -> float:
-    """How much more a block of one part counted of anything than one of another, as a share."""
-    run = [one for one in parts if one.blocks_run]
-    names = [name for name in run[0].counters.dtype.names or () if name not in MAXIMA]
-    each = np.array([[one.counters[name].sum() / one.blocks_run for name in names] for one in run])
-    counted = each[:, each.min(axis=0) > 0]
-    return float((counted.max(axis=0) / counted.min(axis=0)).max() - 1) if counted.size else 0.0
+def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str, float]:
+    """See LaunchCounters. The places of a sample are its first parts, which lie evenly; another part has more of each.
+    In order, all that is behind the last block may count like any part."""
+    blocks, run = parts[0].blocks, sum(one.blocks_run for one in parts)
+    placed = [one for one in (parts if in_order else parts[:GROUPS]) if one.blocks_run]
+    if run == blocks or len(placed) < 2:
+        return {}
+    each = np.array([_per_block(one) for one in placed])
+    if in_order:
+        off = (each.max(axis=0) - each.min(axis=0)) * (blocks - run)
+    else:
+        off = np.abs(np.diff(each, axis=0)).sum(axis=0) / 2 * blocks / (len(placed) - 1)
+    return {name: float(most) for name, most in zip(vars(Counters()), off, strict=True) if most > 0}
+
+
+def _per_block(part: LaunchReport) -> list[float]:
+    counted = launch_counters(replace(part, blocks=part.blocks_run, sectors_read=0, sectors_written=0)).counters
+    return [count / part.blocks_run for count in vars(counted).values()]
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:

@@ -1,6 +1,8 @@
 """When counters of the hardware and of the simulator agree, and what explains a difference."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -16,8 +18,10 @@ REAL = {name: float(value) for name, value in simulated_values(COUNTERS).items()
 MERGED = "ptxas re-vectorised memory operations: 16 ld.shared of 4 bytes became 4 LDS.128"
 
 
-def launch(blocks: int = 64, blocks_run: int = 64, entry: str = "k", uneven: float = 0.0) -> LaunchCounters:
-    return LaunchCounters(entry, COUNTERS, blocks=blocks, blocks_run=blocks_run, uneven=uneven)
+def launch(
+    blocks: int = 64, blocks_run: int = 64, entry: str = "k", may_be_off: Mapping[str, float] = MappingProxyType({})
+) -> LaunchCounters:
+    return LaunchCounters(entry, COUNTERS, blocks=blocks, blocks_run=blocks_run, may_be_off=may_be_off)
 
 
 def test_equal_counters_agree_and_those_without_a_value_are_not_compared() -> None:
@@ -79,21 +83,22 @@ def test_notes_name_the_accesses_that_they_explain(metric: str, note: str) -> No
     assert len(unexplained) >= len(others) - 3, "a note of unknown space may be of several kinds"
 
 
-def test_a_sample_explains_no_more_than_one_of_its_blocks_weighs() -> None:
-    sampled = launch(blocks=1000, blocks_run=100)
-    assert compared({"global_load_sectors": 404.0}, sampled, "").explanation == (
-        "global_load_sectors: scaled from 100 of 1000 blocks"
+def test_a_sample_explains_no_more_than_its_blocks_differ_in_what_is_counted() -> None:
+    sampled = launch(blocks=1000, blocks_run=100, may_be_off={"global_load_sectors": 20.0})
+    assert compared({"global_load_sectors": 419.0}, sampled, "").explanation == (
+        "global_load_sectors: scaled from 100 of 1000 blocks, which differ: it may be off by 5.0 %"
     )
-    assert compared({"global_load_sectors": 405.0}, sampled, "").agreement == "unexplained"
-    assert compared({"global_load_sectors": 404.0}, launch(), "").agreement == "unexplained"
+    assert compared({"global_load_sectors": 381.0}, sampled, "").agreement == "explained"
+    for far in (379.0, 421.0):
+        assert compared({"global_load_sectors": far}, sampled, "").agreement == "unexplained"
+    assert compared({"global_load_requests": 101.0}, sampled, "").agreement == "unexplained", "alike in every block"
 
 
-def test_a_sample_of_uneven_blocks_explains_no_more_than_they_differ() -> None:
-    sampled = launch(blocks=1000, blocks_run=100, uneven=0.0667)
-    assert compared({"global_load_sectors": 420.0}, sampled, "").explanation == (
-        "global_load_sectors: scaled from 100 of 1000 blocks, of which some do 6.7 % more work than others"
-    )
-    assert compared({"global_load_sectors": 430.0}, sampled, "").agreement == "unexplained"
+def test_a_sample_of_equal_blocks_and_a_whole_grid_explain_nothing() -> None:
+    """On an H200 the pipe's wavefronts of ft were 1 % more than these, of 8 equal blocks."""
+    assert compared({"shared_load_wavefronts": 1007.0}, launch(2048, 8), "").agreement == "unexplained"
+    whole = launch(may_be_off={"global_load_sectors": 20.0})
+    assert compared({"global_load_sectors": 404.0}, whole, "").agreement == "unexplained"
 
 
 # ---- Launches side by side ----
