@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.answer import Answer, answer
@@ -41,12 +43,18 @@ def counted_lines(found: Answer, counts: str = "--all prints the counts") -> lis
     baseline = next((row.baseline for row in found.comparison), "")
     if (there and baseline not in {row.implementation for row in there.rows}) or step_of(run):
         baseline = ""  # the recorded run has its own
-    recorded = answer(there, baseline or None) if there else None
+    recorded = _recorded_answer(folder, baseline or None) if folder and there else None
     said = summary.headline(recorded.run, recorded.comparison, recorded.verdicts) if recorded else []
     shown = folder and folder.relative_to(places.ROOT)  # which `compare` takes in every folder
     command = f"kernelbench compare {shown}" + (f" --baseline {baseline}" if baseline else "")
     cases, _ = explanations(run, found.ledger)
     return summary.counted_lines(run, counts, said, command, found.verdicts, cases)
+
+
+@lru_cache(maxsize=2)
+def _recorded_answer(folder: Path, baseline: str | None) -> Answer:
+    """Kept, because run and report ask for the same one, and its intervals take a second."""
+    return answer(read_run(folder), baseline)
 
 
 def changes_between(
