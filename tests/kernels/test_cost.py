@@ -102,9 +102,12 @@ def test_arrays_of_candidates_cost_what_each_does_alone():
 
 @cache
 def recorded(kernel):
-    """(Case, seconds beyond an empty kernel) of all recorded cold times of a kernel on an H200."""
+    """(Case, seconds beyond an empty kernel) of all recorded cold times on an H200 of a kernel as its rule launched it:
+    drawn cases were launched by the cost function."""
     found = {}
     for path in sorted((places.RECORDED / "h200").rglob("results.csv")):
+        if path.parent.name.startswith("draw_"):
+            continue
         limits = json.loads(path.with_name("environment.json").read_text()).get("limits") or {}
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
