@@ -71,17 +71,19 @@ def paired_ratio_interval(
 
 
 def _drawn_medians(samples: np.ndarray, shared: np.ndarray, side: int) -> np.ndarray:
-    """Medians of resamples; samples at `shared` are drawn alike for both sides."""
-    own = np.delete(samples, shared)
-    drawn = samples[shared][_drawn_places(len(shared), 2)]
+    """Medians of resamples; samples at `shared` are drawn alike for both sides. Ranks are drawn and sorted in place of
+    samples: small integers sort several times as fast."""
+    order = np.argsort(samples)
+    ranks = np.empty(len(samples), np.uint16 if len(samples) <= 2**16 else np.uint32)
+    ranks[order] = np.arange(len(samples))
+    own = np.delete(ranks, shared)
+    drawn = ranks[shared][_drawn_places(len(shared), 2)]
     if len(own):
         drawn = np.concatenate([drawn, own[_drawn_places(len(own), side)]], axis=1)
-    middle = drawn.shape[1] // 2
-    if drawn.shape[1] % 2:
-        odd: np.ndarray = np.partition(drawn, middle, axis=1)[:, middle]
-        return odd
-    even: np.ndarray = np.partition(drawn, (middle - 1, middle), axis=1)[:, middle - 1 : middle + 1].mean(axis=1)
-    return even
+    drawn.sort(axis=1)
+    ordered, middle = samples[order], drawn.shape[1] // 2
+    upper: np.ndarray = ordered[drawn[:, middle]]
+    return upper if drawn.shape[1] % 2 else (ordered[drawn[:, middle - 1]] + upper) / 2
 
 
 @lru_cache(maxsize=256)
