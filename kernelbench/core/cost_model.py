@@ -21,7 +21,7 @@ class Constant:
     value: float
     unit: str
     what: str
-    least: float = 0.0  # 0 and infinity: a fit keeps it near the value
+    least: float = 0.0  # with 0 and infinity, a fit keeps it near the value
     most: float = inf
 
 

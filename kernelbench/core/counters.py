@@ -103,8 +103,8 @@ class LaunchCounters:
     # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
-    # Of a sample, by counter: the farthest that the scaled count may be off, if blocks between two places that were run
-    # count something between those two. Without entries for counters of which all places have the same.
+    # The scaled count of a sample may be off by so much, by counter, if blocks between two places that were run count
+    # something between those two. A counter that is the same at all places has no entry.
     may_be_off: Mapping[str, float] = field(default_factory=dict)
     grouping: str = ""  # GROUPED, GROUPED_IN_PART, or "" where each access counts as in the PTX
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from kernelbench import Constant
 
-# Where nothing was fitted on the GPU: set by results/h200, of candidates (model/) and of rules (the other folders).
-# The last two numbers bound a fit: it shall not explain times by what no GPU has.
+# These serve where nothing was fitted on the GPU. They were set by recorded times in results/h200: of candidates in
+# model/, of the rules' choices in the other folders. The last two numbers bound a fit.
 CONSTANTS = {
     "bandwidth": Constant(0.88, "share of the peak", "rate of a copy of the same bytes beyond the L2", 0.75, 0.95),
     "cache": Constant(1.3, "times the bandwidth", "rate of reads that the L2 serves", 1.0, 4.0),
