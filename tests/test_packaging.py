@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = "kernelbench/_data"
 CARRIED = ("kernels", "suites", "results/published", "results/h200", "results/simulated", "tests/specimens")
 SUFFIXES = {".py", ".cu", ".cuh", ".yaml", ".csv", ".json"}
-LEFT_OUT = re.compile(r"results/h200/([^/]+\.json$|accuracy/|simulator/)")  # read by documents and tests
+LEFT_OUT = re.compile(r"results/h200/([^/]+\.json$|accuracy/|model/|simulator/)")  # read by documents and tests
 MOST_BYTES = 3_000_000
 SHORTER = {"run": "--filter seq=16 --only naive,ft"}  # README's takes minutes
 OWN_KERNEL = ("new softmax/my_kernel", "run softmax --kernels kernels --filter seq=16 --only naive,my_kernel")
@@ -66,7 +66,9 @@ def installed(site: Path, folder: Path, arguments: str) -> subprocess.CompletedP
 
 def test_everything_that_is_run_travels(wheel: Path) -> None:
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" not in name}
-    package = {str(path.relative_to(ROOT)) for path in (ROOT / "kernelbench").rglob("*.py")}
+    sources = (".py", ".cuh", ".cpp", ".hpp", ".yaml", ".j2", ".css", ".js")
+    files = (ROOT / "kernelbench").rglob("*")
+    package = {str(path.relative_to(ROOT)) for path in files if path.suffix in sources}
     data = [path.relative_to(ROOT) for top in CARRIED for path in (ROOT / top).rglob("*") if path.suffix in SUFFIXES]
     wanted = package | {f"{DATA}/{path}" for path in data if not LEFT_OUT.match(str(path))}
     wanted |= {
