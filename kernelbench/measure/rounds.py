@@ -8,6 +8,7 @@ among the first, and the last, on new inputs.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.conditions import Watch, disturbance_text
 from kernelbench.measure.staging import CaseStaging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
-from kernelbench.measure.tracks import GRAPH_BELOW_S, Contender, Precision, Track
+from kernelbench.measure.tracks import GRAPH_BELOW_S, LONG_S, Contender, Precision, Track
 from kernelbench.measure.verify import check_after_run
 
 GRAPH_UP_TO = 10  # implementations up to this many times slower than that are timed by graphs too, for comparison
@@ -32,7 +33,6 @@ PILOT_SAMPLES = 3
 # Below this, a sample begins with an untimed run: five launches of CuPy took 25.4 us after 70 samples of other kernels,
 # whose code had replaced theirs in the cache, and 23.5 after their own. Above this, it costs too much.
 REHEARSED_BELOW_S = 200e-6
-LONG_S = 1e-3  # one pilot sample is enough above this
 LOOK_EVERY = 4  # rounds between two checks of the medians' precision
 # Above this many times the L2, nothing that a run leaves in the L2 is read by the next run before it is evicted.
 WARM_UP_TO_L2 = 4
@@ -145,18 +145,21 @@ class CaseMeasurement:
                 before = time.monotonic()
                 self._verified_round(tracks, number)
                 started += time.monotonic() - before
-            now = time.monotonic()
-            if number < self.precision.least_samples:
-                self.progress(number / self.precision.least_samples / 2)
+            now, least = time.monotonic(), self.precision.least_samples
+            if number >= least:
+                deadline = deadline or started + max(now - started, self.precision.seconds_per_case)
+            else:
+                self.progress(number / least / 2)
+            first = least if number >= least else self.precision.first_look
+            if number < first or (number - first) % LOOK_EVERY:
                 continue
-            deadline = deadline or started + max(now - started, self.precision.seconds_per_case)
-            if (number - self.precision.least_samples) % LOOK_EVERY:
-                continue
-            flush_s = self._flush_s()
+            flush_s, late_s = self._flush_s(), now - deadline if deadline else -math.inf
             for track in waiting:
                 good = [track.samples[at] for at in track.kept(self.watch, 0)]
-                track.stopped = track.why_stop(good, self.precision, flush_s, now - deadline)
+                track.stopped = track.why_stop(good, self.precision, flush_s, late_s)
             self.progress(0.5 + 0.5 * sum(track.stopped is not None for track in tracks) / max(1, len(tracks)))
+        if number < surprise:  # all tracks are long
+            self._verified_round(tracks, number)
         return number
 
     def _round(self, tracks: Sequence[Track], number: int) -> None:
@@ -232,7 +235,7 @@ class CaseMeasurement:
         return float(np.median(self.flushes)) if self.flushes else 0.0
 
     def _measurement(self, track: Track, flush_s: float) -> Measurement:
-        kept = track.kept(self.watch, self.precision.least_samples)
+        kept = track.kept(self.watch, track.least(self.precision, track.samples))
         samples, readings = [track.samples[at] for at in kept], [track.readings[at] for at in kept]
         if track.timer.method == "graph":
             samples = [(seconds - flush_s) / GRAPH_REPEATS for seconds in samples]

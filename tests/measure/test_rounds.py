@@ -150,6 +150,22 @@ def test_few_placements_where_memory_is_short() -> None:
     assert len(set(inputs)) == 22, "no two samples have the same inputs"
 
 
+@pytest.mark.usefixtures("unrehearsed")
+def test_a_long_kernel_stops_early_if_its_few_samples_agree_and_is_verified_twice() -> None:
+    device = FakeDevice({"long": (softmax, 5e-3, 5e-6)})
+    let_be_noisy(device, "uneven", *[5e-3] * 6, 5.1e-3)
+    device.free_bytes = lambda: 3 * sum(spec.nbytes for spec in OPERATION.arrays(CASE))  # type: ignore[method-assign]
+    long = run(device, ["long", "uneven"], Settings(1, ("cold",), Precision()))
+    assert len(cold(long["long"]).samples_s) == Precision().long_samples
+    assert len(cold(long["uneven"]).samples_s) > Precision().long_samples, "its range is 2 % wide"
+    verified_before, pilot, verified = 1, 1, 2
+    for seed in range(1, 9):  # the round that is verified in between is a random one
+        alone = FakeDevice({"long": (softmax, 5e-3, 5e-6)})
+        alone.free_bytes = device.free_bytes  # type: ignore[method-assign]
+        run(alone, ["long"], Settings(seed, ("cold",), Precision()))
+        assert alone.clock.log.count("long") == verified_before + pilot + Precision().long_samples + verified
+
+
 def test_a_quick_run_need_not_see_every_place() -> None:
     device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
     assert len(cold(run(device, ["a"], Settings(1, ("cold",), QUICK))["a"]).samples_s) == QUICK.least_samples
