@@ -29,7 +29,7 @@ from .axis_choices import (
     ticket_of,
     tile_for,
 )
-from .axis_grids import grid_of, lead_of
+from .axis_grids import grid_of, lead_of, resident
 from .axis_tiles import (
     LARGE_BOUND,
     LOAD,
@@ -42,8 +42,8 @@ from .axis_tiles import (
     deep_tile,
     evenly,
     narrow_pack,
-    resident,
     tile_of,
+    unaligned_bound,
     view_of,
 )
 from .slab_plans import Slabs, is_small, rule_slabs
@@ -53,6 +53,7 @@ LEAST_STRIP_BYTES, MOST_STRIP_BYTES = 4096, 64 * 1024  # of all of dim
 WIDE_BYTES = 512  # per row of a strip, up to which strips of long dim are tried
 LEAST_THREADS = 64
 FEWER_PACKS = (2, 4)  # per thread
+STRIPS, STRIPS_WORDS = (2, 4, 8), 32  # strips of a slab per block, and registers of a thread for their packs
 LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
 SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of many small slabs per block
 
@@ -113,6 +114,7 @@ def _tiles(view: View, itemsize: int, device: DeviceProperties) -> Iterator[Tile
                 found = several(cluster_of(parts, tile), view)
                 if parts == 1 or tile.held_bytes >= LEAST_SHARED_BYTES:
                     yield found
+                yield from several_strips(found, view)
 
 
 def _group_sizes(cut: Cut, itemsize: int) -> Iterator[tuple[tuple[int, int, int], int]]:
@@ -142,6 +144,17 @@ def _further_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     for packs in _widths(view.dim, row, PACK, (8, 16, 32, 64, 128, 256)):
         segment = evenly(view.inner // per_pack, packs)
         yield Cut("whole", segment, segment * per_pack, per_pack)
+
+
+def several_strips(tile: Tile, view: View) -> Iterator[Tile]:
+    """The tile with further strips, where one strip of few rows asks memory for too little at once."""
+    if tile.group != 1 or tile.pack_bytes == PACK or tile.packs != view.dim or tile.width == view.inner:
+        return
+    for strips in STRIPS:
+        words = strips * tile.packs * tile.registers
+        if words <= STRIPS_WORDS and (strips - 1) * tile.width < view.inner:
+            more = replace(tile, more_strips=strips - 1)
+            yield replace(more, bound=unaligned_bound(more))
 
 
 def _widths(dim: int, row: int, pack_bytes: int, packs: tuple[int, ...]) -> Iterator[int]:

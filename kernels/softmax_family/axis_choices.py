@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import gcd
 
 from kernelbench import Case, DeviceProperties, dtypes
+from .axis_grids import resident
 from .axis_tiles import (
     BOUND,
     CLUSTERS,
@@ -28,7 +29,6 @@ from .axis_tiles import (
     deep_tile,
     evenly,
     narrow_pack,
-    resident,
     tile_of,
     unaligned_bound,
     view_of,

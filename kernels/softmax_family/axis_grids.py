@@ -1,9 +1,9 @@
-"""Grids of tiles, for kernels that include one_read_axis.cuh."""
+"""Grids of tiles, and how many blocks a GPU holds at once, for kernels that include one_read_axis.cuh."""
 
 from __future__ import annotations
 
 from kernelbench import DeviceProperties, Unsupported
-from .axis_tiles import Tile, View
+from .axis_tiles import WARP, Tile, View
 from .slab_plans import MOST_UNITS
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
@@ -27,10 +27,19 @@ def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> 
         grid = (tile.parts * units + lead, 1, 1)
     elif strips > 1:
         rows = min(view.outer, device.max_grid[1])
-        grid = (tile.parts * strips, rows, -(-view.outer // rows))
+        grid = (tile.parts * -(-strips // tile.held_strips), rows, -(-view.outer // rows))
     else:
         grid = (tile.parts * -(-view.outer // tile.slabs), 1, 1)
     for axis, (asked, most) in enumerate(zip(grid, device.max_grid, strict=True)):
         if asked > most:
             raise Unsupported(f"blocks along axis {axis} of the grid must be at most {most}, got {asked}")
     return grid
+
+
+def resident(tile: Tile, device: DeviceProperties) -> int:
+    """Blocks that a GPU holds at once, if the compiler takes all registers that it may."""
+    threads = -(-tile.threads * tile.slabs // WARP) * WARP
+    bound, blocks = tile.bound
+    warps = -(-max(bound, WARP) * blocks // (4 * WARP)) * 4  # as many on each of the four schedulers
+    registers = min(255, device.registers_per_multiprocessor // (warps * WARP) // 8 * 8)
+    return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from .axis_candidates import AxisChoice, axis_candidates, axis_rule
 from .axis_choices import MANY_PARTS
-from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of
-from .axis_tiles import PACK, Tile, View, resident, view_of
+from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of, resident
+from .axis_tiles import PACK, Tile, View, view_of
 from .choice_values import chosen
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
@@ -57,6 +57,8 @@ def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:
     }
     if tile.layout.startswith("whole-"):
         defines["PACK_BYTES"] = tile.pack_bytes
+    if tile.more_strips:
+        defines["STRIPS"] = tile.held_strips
     return tuple(defines.items())
 
 
@@ -97,6 +99,8 @@ def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead
     )
     shared_packs = f" and {tile.shared_packs} in shared memory" if tile.shared_packs else ""
     kind = "packs" if tile.pack_bytes == PACK else f"{tile.pack_bytes}-byte loads"
+    if tile.more_strips:
+        shared = f"{shared}, and {tile.held_strips} strips of it at once"
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
     return LaunchPlan((launch,), defines_of(tile, view), scratch, (reason, shared))
 

@@ -94,6 +94,7 @@ class Tile(Cut):
     slabs: int = 1  # per block
     shared_packs: int = 0  # further packs per thread, in shared memory
     hint: int = 0  # of row_packs.cuh, for loads and stores
+    more_strips: int = 0  # further strips of a slab per block, whose threads have columns of their own
 
     @property
     def itemsize(self) -> int:
@@ -139,6 +140,10 @@ class Tile(Cut):
         return ways
 
     @property
+    def held_strips(self) -> int:
+        return 1 + self.more_strips
+
+    @property
     def shared_bytes(self) -> int:
         """Packs in shared memory, then column state as axis_columns.cuh lays it out."""
         if self.group:
@@ -155,7 +160,7 @@ class Tile(Cut):
 
     @property
     def held_bytes(self) -> int:
-        return self.pack_bytes * self.threads * (self.packs + self.shared_packs)
+        return self.pack_bytes * self.threads * (self.packs * self.held_strips + self.shared_packs)
 
     def strips(self, view: View) -> int:
         return -(-view.inner // self.width)
@@ -221,7 +226,8 @@ def unaligned_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
 def unaligned_bound(tile: Tile) -> tuple[int, int]:
     """(Threads per block, blocks per multiprocessor), by the registers of many loads."""
     threads = -(-tile.threads * tile.slabs // WARP) * WARP
-    return threads, max(1, REGISTERS // (threads * (UNALIGNED_REGISTERS + tile.packs * tile.registers)))
+    held = tile.packs * tile.registers * tile.held_strips
+    return threads, max(1, REGISTERS // (threads * (UNALIGNED_REGISTERS + held)))
 
 
 def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: int = 16) -> Tile | None:
@@ -284,15 +290,6 @@ def clusters(device: DeviceProperties) -> tuple[int, ...]:
 
 def cluster_of(parts: int, tile: Tile) -> Tile:
     return replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
-
-
-def resident(tile: Tile, device: DeviceProperties) -> int:
-    """Blocks that a GPU holds at once, if the compiler takes all registers that it may."""
-    threads = -(-tile.threads * tile.slabs // WARP) * WARP
-    bound, blocks = tile.bound
-    warps = -(-max(bound, WARP) * blocks // (4 * WARP)) * 4  # as many on each of the four schedulers
-    registers = min(255, device.registers_per_multiprocessor // (warps * WARP) // 8 * 8)
-    return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)
 
 
 def evenly(count: int, most: int) -> int:

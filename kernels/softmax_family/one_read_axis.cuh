@@ -185,6 +185,18 @@ __device__ __forceinline__ void finish_shared_packs(T* __restrict__ y, const Sha
                      [&](float x, int i) { return result_of<Form>(x, Exponentials<T>(norms[i].max), norms[i]); });
 }
 
+// All steps of columns whose sums need no shared memory: replaces the elements of the packs by their results.
+template <typename Form, typename Tile, typename T>
+__device__ __forceinline__ void finish_in_registers(Held<Tile>& held) {
+  const SharedPacks<Tile> none = own_shared_packs<Tile>();
+  const Pack<Tile> most = max_of_packs<Tile, T>(held, none);
+  float sums[IN_PACK<Tile, T>];
+  sum_packs<Tile, T>(sums, held, none, most);
+#pragma unroll
+  for (int k = 0; k < Tile::Packs; ++k) stay_packed(held[k]);
+  apply_to<Form, Tile, T>(held, [&](int i) { return norm_of_column<Form, T>({element_of<T>(most, i), sums[i]}); });
+}
+
 // ---- When a block starts, and where ----
 
 // Started together, the first blocks on a GPU would all load, then all wait, then all store. So they start one after another,
@@ -222,6 +234,45 @@ __device__ __forceinline__ void await_start(StaggeredStart start) {
   __syncthreads();  // the block may start
 }
 
+// Several strips of a slab, by threads that have columns of their own. All are loaded before the first is worked on: one strip
+// of few rows asks memory for too little at once.
+template <typename Form, typename Tile, typename T>
+__device__ __forceinline__ void one_read_strips(const T* __restrict__ x, T* __restrict__ y, const AxisView& view,
+                                                TilePlace place) {
+  constexpr int Apart = Tile::Wide * IN_PACK<Tile, T>;
+  static_assert(Tile::Group == 1 && Tile::Layout == WHOLE && Tile::Exact, "a thread has all rows of its columns");
+  static_assert(Tile::Strips * Tile::Packs * PACK_WORDS<Tile> <= 64, "a thread holds at most 64 words in registers");
+  place.strip *= Tile::Strips;
+  const auto strip = [&](int i) { return share_of<Tile>(x, view, {place.slab, place.strip + i, place.part}); };
+  const bool packed = (phase_of<Tile>(x) | phase_of<Tile>(y)) == 0;  // then each pack is in the slab or beyond it
+  const Share<Tile> first = strip(0);
+  const long long left = view.inner - static_cast<long long>(place.strip) * view.width - first.label;  // columns of the slab
+  Held<Tile> held[Tile::Strips];
+  if (packed) {
+#pragma unroll
+    for (int i = 0; i < Tile::Strips; ++i)
+#pragma unroll
+      for (int k = 0; k < Tile::Packs; ++k)
+        held[i][k] = i * Apart < left ? load_pack<Tile>(x + first.first + i * Apart + k * first.stride)
+                                      : filled<Pack<Tile>>(nothing<T>().x);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Tile::Strips; ++i) load_tile<Tile>(held[i], x, strip(i), false);
+  }
+#pragma unroll
+  for (int i = 0; i < Tile::Strips; ++i) finish_in_registers<Form, Tile, T>(held[i]);
+  if (packed) {
+#pragma unroll
+    for (int i = 0; i < Tile::Strips; ++i)
+#pragma unroll
+      for (int k = 0; k < Tile::Packs; ++k)
+        if (i * Apart < left) store_pack<Tile>(y + first.first + i * Apart + k * first.stride, held[i][k]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Tile::Strips; ++i) store_tile<Tile>(y, held[i], strip(i), false);
+  }
+}
+
 // partials  [units, parts, width], used by co-resident groups only
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, MaxSum* partials,
@@ -234,6 +285,7 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
   if constexpr (InGroup) place = place_in_group<Tile>(view, start);
   else place = place_of<Tile>(view);
   if constexpr (Tile::Group == 0 && !InGroup) await_start<Tile>(start);
+  if constexpr (Tile::Strips > 1) return one_read_strips<Form, Tile>(x, y, view, place);
 
   // load
   const Share<Tile> share = share_of<Tile>(x, view, place);
@@ -244,19 +296,15 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
   load_tile<Tile>(held, x, share, even);
   if constexpr (Tile::SharedPacks > 0) await_shared_packs<Tile, T>(packs, below_registers(share), even);
 
-  // reduce
-  const Pack<Tile> most = max_of_packs<Tile, T>(held, packs);
-  if constexpr (Tile::Group == 0) put_maxima(most, column_state<Tile, T>(view.width));
-  float sums[IN_PACK<Tile, T>];
-  sum_packs<Tile, T>(sums, held, packs, most);
-
-  // compute and store
+  // reduce, compute and store
   if constexpr (Tile::Group > 0) {
-#pragma unroll
-    for (int k = 0; k < Tile::Packs; ++k) stay_packed(held[k]);
-    apply_to<Form, Tile, T>(held, [&](int i) { return norm_of_column<Form, T>({element_of<T>(most, i), sums[i]}); });
+    finish_in_registers<Form, Tile, T>(held);
   } else {
+    const Pack<Tile> most = max_of_packs<Tile, T>(held, packs);
     const ColumnState<Tile, T> state = column_state<Tile, T>(view.width);
+    put_maxima(most, state);
+    float sums[IN_PACK<Tile, T>];
+    sum_packs<Tile, T>(sums, held, packs, most);
     put_sums(sums, state);
     if constexpr (InGroup) finish_in_group<Form>(x, partials, view, place, state);
     else finish_columns<Form>(x, view, place, state);

@@ -10,6 +10,7 @@
 //   PACKS, SLOTS     packs per thread in registers, and in shared memory
 //   WIDE, HIGH       packs side by side, rows at once
 //   GANG, TICKETS    1 where a co-resident group, or blocks that read tiles twice, exchange sums; else 0
+//   STRIPS           strips of a slab per block, where there are several
 //   EXACT            see axis_tiles.cuh;  MOST_UNITS: tickets.cuh
 //   SEGMENT, GROUP, FOLD, CLUSTER, WAYS, JOIN_CHUNK  see axis_columns.cuh
 #pragma once
@@ -47,9 +48,13 @@ static_assert(GANG + TICKETS + (CLUSTER > 1) <= 1, "blocks exchange sums in one 
 #define PACK_BYTES (LAYOUT == 2 ? 4 : 16)
 #endif
 
+#ifndef STRIPS
+#define STRIPS 1
+#endif
+
 struct Tile {
   static constexpr int Layout = LAYOUT, PackBytes = PACK_BYTES, Loads = LOADS, Stores = STORES;
-  static constexpr int Packs = PACKS, SharedPacks = SLOTS, Wide = WIDE, High = HIGH;
+  static constexpr int Packs = PACKS, SharedPacks = SLOTS, Strips = STRIPS, Wide = WIDE, High = HIGH;
   static constexpr int Segment = SEGMENT, Group = GROUP, Fold = FOLD, Cluster = CLUSTER, Ways = WAYS, Chunk = JOIN_CHUNK;
   static constexpr bool Exact = EXACT;
   static constexpr unsigned Units = MOST_UNITS;

@@ -126,13 +126,13 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
         **common,
         read_again_bytes=nbytes if tickets else 0,
         in_cache=float(choice.parts * choice.held_bytes <= device.l2_bytes / 2),
-        stretch_bytes=choice.width * itemsize * (choice.rows * choice.slabs if whole_rows else 1),
+        stretch_bytes=choice.width * itemsize * choice.held_strips * (choice.rows * choice.slabs if whole_rows else 1),
         resident=resident,
         shuffles=log2(max(1, choice.group)) if choice.group else 2,
         barriers=0 if choice.group else 2,
         cluster=choice.parts if choice.exchange == "cluster" else 1,
         waiting=float(choice.exchange in ("tickets", "co-resident")),
-        elements=blocks * warps * (choice.packs + choice.shared_packs) * choice.per_pack,
+        elements=blocks * warps * (choice.packs * choice.held_strips + choice.shared_packs) * choice.per_pack,
         columns=blocks * _joined_columns(choice, warps),
         pairs=blocks * _joined_pairs(choice),
         spilled=spilled,
@@ -143,7 +143,8 @@ def _resident_spilled(tile: Tile, threads: int, shared_bytes: int, device: Devic
     """Blocks that a multiprocessor holds, and the registers that a thread lacks."""
     bound, here = tile.bound
     most = _most_registers(ceil(max(bound, WARP) * here / (4 * WARP)) * 4 * WARP, device)  # as many per scheduler
-    needed: float = tile.packs * tile.registers + TILE_REGISTERS["whole" if tile.is_whole else tile.layout]
+    needed: float = TILE_REGISTERS["whole" if tile.is_whole else tile.layout]
+    needed += tile.packs * tile.registers * tile.held_strips
     registers = most if tile.shared_packs else min(most, needed)
     if tile.per_pack == 8:
         needed += HALVES_REGISTERS * tile.packs
@@ -165,7 +166,7 @@ def _joined_columns(tile: Tile, warps: int) -> float:
     steps = log2(WARP / tile.lanes) if tile.lanes and tile.at_once > 1 else 0.0
     if tile.group:
         steps = min(steps, log2(tile.group))
-    return warps * tile.per_pack * (1 + steps)
+    return warps * tile.per_pack * tile.held_strips * (1 + steps)
 
 
 def _joined_pairs(tile: Tile) -> float:

@@ -7,6 +7,7 @@ many loads as registers allow. If this is about equal, the tile with wider rows 
 from __future__ import annotations
 
 from kernelbench import DeviceProperties
+from .axis_grids import resident
 from .axis_tiles import (
     CLUSTERS,
     LOAD,
@@ -18,7 +19,6 @@ from .axis_tiles import (
     cluster_of,
     clusters,
     evenly,
-    resident,
     tile_of,
 )
 

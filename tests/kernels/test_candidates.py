@@ -14,8 +14,8 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.plan_checks import plan_problem
 from kernelbench.suite import find_suite, read_suite
 from kernels.softmax_family.axis_candidates import axis_candidates, axis_rule
-from kernels.softmax_family.axis_grids import lead_of
-from kernels.softmax_family.axis_tiles import Tile, resident, view_of
+from kernels.softmax_family.axis_grids import lead_of, resident
+from kernels.softmax_family.axis_tiles import Tile, view_of
 from kernels.softmax_family.choice_values import chosen, values_of
 from kernels.softmax_family.row_candidates import row_candidates
 from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes, choose, most_packs
@@ -89,7 +89,10 @@ def check_views(case, device):
         assert tile.parts * tile.rows >= view.dim > (tile.parts - 1) * tile.rows
         held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
         assert held >= tile.rows * tile.width, "a block holds its tile"
-        assert tile.packs * tile.registers <= 64, "words of a thread in registers"
+        assert tile.packs * tile.registers * tile.held_strips <= 64, "words of a thread in registers"
+        if tile.more_strips:
+            assert (tile.group, tile.slabs, tile.is_exact(view)) == (1, 1, True), "a thread has all rows of its columns"
+            assert tile.more_strips < tile.strips(view)
         assert resident(tile, device) > 0
         if tile.is_whole:
             assert tile.segment * tile.per_pack == tile.width
@@ -149,6 +152,9 @@ def test_every_technique_is_among_the_candidates_of_some_case(h200):
     exchanges = ("block", "cluster", "co-resident", "tickets")
     assert views >= {(layout, how) for layout in ("whole", "shifted") for how in exchanges}
     assert views >= {("whole-8", "cluster"), ("whole-4", "cluster"), ("whole-2", "block")}
+    assert any(
+        isinstance(one, Tile) and one.more_strips for case in drawn("model_axis") for one in axis_candidates(case, h200)
+    )
     assert views >= {"Slabs", ("ragged", "block"), ("ragged", "cluster"), ("ragged", "co-resident")}
 
 

@@ -12,9 +12,10 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family import row_choices
 from kernels.softmax_family.axis_candidates import axis_candidates
-from kernels.softmax_family.axis_choices import resident, tile_for
+from kernels.softmax_family.axis_choices import tile_for
+from kernels.softmax_family.axis_grids import resident
 from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start, tile_plan
-from kernels.softmax_family.axis_tiles import view_of
+from kernels.softmax_family.axis_tiles import Tile, view_of
 from tests.catalog import catalog
 from tests.kernels import tile_choices
 
@@ -187,6 +188,25 @@ def test_rows_of_smaller_packs_are_joined_by_clusters(checked, h200, layout, inn
     this = case((1, 700, inner), 1, dtype)
     found = [one for one in axis_candidates(this, h200) if (one.layout, one.exchange) == (layout, "cluster")]
     checked("one_read_axis", this, shift, plan=lambda case, gpu: tile_plan(NAME, case, gpu, found[0]))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("shape", "shift"),
+    [
+        ((2, 3, 1533), 0),  # the last block has fewer strips
+        ((3, 5, 515), {"x": 1}),  # strips of 172 columns, the last of 171
+        ((2, 2, 3074), {"y": 1}),  # packs of 4 or 8 bytes, which begin between two
+        ((2, 2, 3078), 0),
+    ],
+)
+def test_several_strips_at_once_are_right(checked, h200, shape, shift, dtype):
+    this = case(shape, 1, dtype)
+    found = [one for one in axis_candidates(this, h200) if isinstance(one, Tile) and one.more_strips]
+    assert found
+    for one in {found[0], found[-1]}:
+        checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: tile_plan(NAME, case, gpu, one))
 
 
 @pytest.mark.nvcc
