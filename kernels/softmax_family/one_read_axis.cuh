@@ -301,10 +301,10 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
     finish_in_registers<Form, Tile, T>(held);
   } else {
     const Pack<Tile> most = max_of_packs<Tile, T>(held, packs);
-    const ColumnState<Tile, T> state = column_state<Tile, T>(view.width);
-    put_maxima(most, state);
+    put_maxima(most, column_state<Tile, T>(view.width));  // computed anew below: kept, it would take registers
     float sums[IN_PACK<Tile, T>];
     sum_packs<Tile, T>(sums, held, packs, most);
+    const ColumnState<Tile, T> state = column_state<Tile, T>(view.width);
     put_sums(sums, state);
     if constexpr (InGroup) finish_in_group<Form>(x, partials, view, place, state);
     else finish_columns<Form>(x, view, place, state);
