@@ -4,7 +4,7 @@
     python suites/draw.py --check     write nothing; exit 1 if a file differs from what its seed gives
 
 The size of x and all extents but the last are even on a logarithmic scale. Every other case has rows of whole packs of
-16 bytes.
+16 bytes, but for model_unaligned, which has none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BYTES = (2**20, 2**31)  # of x
 ROWS, COLUMNS = (1, 10**7), (1, 10**6)
 EXTENT, INNER = (1, 10**5), (2, 10**5)  # inner 1 is the last axis
 PACK_BYTES = 16
-DRAWN, MODEL_DRAWN = 16, 52  # cases of each data type
+DRAWN, MODEL_DRAWN, UNALIGNED_DRAWN = 16, 52, 14  # cases of each data type
 
 Shape = tuple[int, ...]
 
@@ -38,6 +38,7 @@ class Drawn:
     last_axis: bool
     cases: int  # of each data type
     beside_peers: bool
+    unaligned: bool = False  # no case has rows of whole packs
 
     @property
     def text(self) -> str:
@@ -80,7 +81,7 @@ caches: cold
         draw = _rows if self.last_axis else _view
         found: dict[Shape, None] = {}
         while len(found) < self.cases:
-            whole_packs = len(found) % 2 == 0
+            whole_packs = len(found) % 2 == 0 and not self.unaligned
             elements = _even(generator, *BYTES) / ITEMSIZES[dtype]
             shape = draw(generator, elements, PACK_BYTES // ITEMSIZES[dtype], whole_packs)
             if shape is not None and _is_within(shape, ITEMSIZES[dtype]):
@@ -137,6 +138,16 @@ def suites() -> list[Drawn]:
         Drawn("draw_axis_unseen", 2, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
         Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, True, MODEL_DRAWN, False),
         Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", model, False, MODEL_DRAWN, False),
+        Drawn(
+            "model_unaligned",
+            4,
+            "Log-softmax of views of unaligned rows, to fit a cost function",
+            model,
+            False,
+            UNALIGNED_DRAWN,
+            False,
+            unaligned=True,
+        ),
     ]
 
 

@@ -135,7 +135,7 @@ def _further_cuts(view: View, itemsize: int) -> Iterator[Cut]:
         for packs in (64, 128, 256) if nbytes > 2 or view.dim <= OWNED_ROWS else ():
             if packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
                 yield narrow_strips(view, itemsize, packs)
-        for loads in _widths(view.dim, row, LOAD, (64, 128, 256)):
+        for loads in _widths(view.dim, row, LOAD, (16, 32, 64, 128, 256)):
             width = evenly(view.inner, loads * LOAD // itemsize)
             yield Cut("shifted", -(-(width + LOAD // itemsize - 1) * itemsize // LOAD), width, LOAD // itemsize)
         return
