@@ -59,14 +59,16 @@ def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> 
 
 @pytest.mark.exhaustive
 def test_a_planted_slowdown_is_found() -> None:
-    """2 % on every second kernel of every recorded run; peers and yardsticks stay as they were."""
+    """2 % on every second kernel of every recorded run; peers and yardsticks stay as they were. A run with --quick, whose
+    intervals may be 2 % wide, need not find it, but blames nobody else for it."""
     planted: list[str] = []
     for folder in RECORDED:
         run = read_run(folder)
         names = set(sorted({row.implementation for row in run.rows if row.role == "kernel"})[::2])
         found = compare_runs(run, slowed(run, 1.02, lambda row, names=names: row.implementation in names))
         slow = [row for row in found.judged if row.implementation in names]
-        planted += [row.verdict for row in slow if row.first_s >= 20e-6]
+        if "--quick" not in run.environment["command"]:
+            planted += [row.verdict for row in slow if row.first_s >= 20e-6]
         others = {row.verdict for row in found.rows if row.implementation not in names}
         assert others <= {"SAME", ""}, folder.name
         assert {row.implementation for row in found.regressions(0.02)} <= names, folder.name
