@@ -191,7 +191,7 @@ class _Compilers:
             if self._stopped:
                 raise _failure("not compiled: the build was ended", shown, "")
             try:
-                process = processes.start(command, environment, output)
+                process = processes.start(command, environment, output, workspace)
             except OSError as error:
                 raise _failure(f"nvcc cannot be started: {error}", shown, "") from error
             limit(process.pid)

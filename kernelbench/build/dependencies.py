@@ -20,6 +20,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.sources import content
 
 _ASKS = b"__has_include"
+_NAME, _ESCAPED = re.compile(rb"(?:\\[ \t#:]|\S)+"), re.compile(rb"\\([ \t#:])|\$(\$)")  # in a make rule
 _CONTINUED = re.compile(rb"\\[ \t\r\v\f]*\n")
 _FIRST_HEADER = "/cuda_runtime.h"  # nvcc includes it before all others; its folder is the toolkit's
 
@@ -114,10 +115,10 @@ class Dependencies:
 
 
 def _listed(rule: Path) -> list[str]:
-    r"""Files of a make rule: one per line, blanks as `\ `, after a first line with target and source."""
-    lines = rule.read_bytes().split(b"\n")[1:]
-    names = (line.strip(b" ").removesuffix(b"\\").removesuffix(b" ").replace(b"\\ ", b" ") for line in lines)
-    return list(dict.fromkeys(os.path.join(os.getcwd(), os.fsdecode(name)) for name in names if name))
+    r"""Files of a make rule `target: a.cu b.cuh ..`, over several lines, with blanks as `\ ` and dollars as `$$`."""
+    _, _, names = rule.read_bytes().replace(b"\\\n", b" ").partition(b": ")
+    found = (_ESCAPED.sub(rb"\1\2", name) for name in _NAME.findall(names))
+    return list(dict.fromkeys(os.path.join(os.getcwd(), os.fsdecode(name)) for name in found))
 
 
 def _spelled(path: str, request: BuildRequest) -> str:

@@ -15,8 +15,12 @@ _POLL_S = 0.02
 _running: set[subprocess.Popen[bytes]] = set()
 
 
-def start(command: Sequence[str], environment: Mapping[str, str], output: Path) -> subprocess.Popen[bytes]:
+def start(
+    command: Sequence[str], environment: Mapping[str, str], output: Path, folder: Path | None = None
+) -> subprocess.Popen[bytes]:
     """Start a program that reads nothing and prints to a file; `wait` must follow. OSError if it cannot be started.
+
+    `folder`: the program's current folder; None: ours.
 
     The output is a file, not a pipe, because a child that outlives the program would keep a pipe open.
     """
@@ -27,6 +31,7 @@ def start(command: Sequence[str], environment: Mapping[str, str], output: Path) 
             stdout=file,
             stderr=subprocess.STDOUT,
             env=environment,
+            cwd=folder,
             start_new_session=True,  # Ctrl-C reaches only kernelbench, and the group can be ended as a whole
         )
     _running.add(process)

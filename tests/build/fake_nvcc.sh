@@ -8,11 +8,11 @@
 case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
 echo "$@" >> "{log}"
 while [ $# -gt 0 ]; do
-  case "$1" in -o) output="$2"; shift;; -MF) rule="$2"; shift;; -*) ;; *) input="$1";; esac
+  case "$1" in -o) output="$2"; shift;; -MF) rule="$2"; shift;; -MD,-MF,*) rule="${1#-MD,-MF,}";; -*) ;; *) input="$1";; esac
   shift
 done
 if [ -n "$rule" ] && ! grep -q UNLISTED "$input"; then
-  printf '%s : %s \\\n' "$output" "$input" > "$rule"
+  printf '%s: %s \\\n' "$output" "$input" > "$rule"
   sed -n 's|^// READS \(.*\)|    \1 \\|p' "$input" >> "$rule"
 fi
 if grep -q WRITES "$input" && ! { grep -q ONCE "$input" && [ -e "$input.once" ]; }; then

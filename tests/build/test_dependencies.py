@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,11 @@ def test_a_changed_header_is_noticed_however_it_is_included(nvcc: Compiler, kern
     before = only_built(request, nvcc, tmp_path / "cache")
     assert only_built(request, nvcc, tmp_path / "cache").cached
     found = Dependencies.of_text((before.path.parent / DEPENDENCIES).read_bytes())
-    assert {f"0:softmax/{name}" for name in ("deep.cuh", *names.values())} <= dict(found.headers).keys()
+    read = {f"0:softmax/{name}" for name in ("deep.cuh", *names.values())}
+    assert read - dict(found.headers).keys() == {"0:softmax/host.cuh"}, "PTX does not depend on the host's"
+    library = only_built(replace(request, host_code=True), nvcc, tmp_path / "cache")
+    found = Dependencies.of_text((library.path.parent / DEPENDENCIES).read_bytes())
+    assert read <= dict(found.headers).keys()
 
     last.write_text("#define VALUE 2\n")
     after = only_built(request, nvcc, tmp_path / "cache")
@@ -186,3 +191,12 @@ def test_a_fully_cached_build_reads_each_file_once(
     header.write_text("// changed\n")
     assert any(one.current(requests[0], files) for one in found), "as it was when this build began"
     assert not any(one.current(requests[0], Files()) for one in found)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("folder", ["a b", "a'b", "a;b&c", "(a)", "a=b:c", "ä#"])
+def test_the_list_may_lie_anywhere(nvcc: Compiler, kernel: Kernel, tmp_path: Path, folder: str) -> None:
+    request = kernel(f'#include "value.cuh"\n{BODY}')
+    (request.source.parent / "value.cuh").write_text("#define VALUE 1\n")
+    found = only_built(request, nvcc, tmp_path / folder).path.parent / DEPENDENCIES
+    assert "0:softmax/value.cuh" in dict(Dependencies.of_text(found.read_bytes()).headers)

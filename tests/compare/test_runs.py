@@ -59,8 +59,8 @@ def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> 
 
 @pytest.mark.exhaustive
 def test_a_planted_slowdown_is_found() -> None:
-    """2 % on every second kernel of every recorded run; peers and yardsticks stay as they were. A run with --quick, whose
-    intervals may be 2 % wide, need not find it, but blames nobody else for it."""
+    """2 % on every second kernel of every recorded run; peers and yardsticks stay as they were. A run with
+    --quick, whose intervals may be 2 % wide, need not find it, but blames nobody else for it."""
     planted: list[str] = []
     for folder in RECORDED:
         run = read_run(folder)

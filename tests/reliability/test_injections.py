@@ -65,7 +65,7 @@ def test_other_paths_are_one_word_each(folder: str, tmp_path: Path) -> None:
     command = request.ptx_command(Compiler(Path("/nvcc"), "13.0.88"), tmp_path / "out.ptx")
     assert f"-I{tmp_path / folder}" in command
     assert command[-1] == str(request.source)
-    begin = ("/", "-I/", "-arch=", "-O3", "-std", "-line", "-ptx", "-MD", "-MF", "-o")
+    begin = ("/", "-I/", "-arch=", "-O3", "-std", "-line", "-ptx", "-Xcompiler", "-MD,-MF,", "-o")
     assert [word for word in command if not word.startswith(begin)] == []
 
 
