@@ -76,6 +76,7 @@ def shell_words(page: Path) -> Iterator[list[str]]:
                 yield words
 
 
+@pytest.mark.exhaustive  # makes all of them: 27 s
 def test_made_pages_are_up_to_date(make: ModuleType, judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(make, "standings", lambda results: judged)
     pages = {path: text for path, text in make.pages().items() if path != CLI_PAGE}

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SAVED = re.compile(r"(?://|#) (\S+\.(?:cu|yaml))\n")
-QUICK = ("cli", "comparing-runs", "tuning", "tutorial")  # a page that is not named here is exhaustive
+QUICK = ("cli", "comparing-runs", "tuning")  # a page that is not named here is exhaustive
 FOLLOWED = ("tutorial", "writing-a-kernel", "writing-a-suite")
 
 # What is not run: a part of the command, and the reason.

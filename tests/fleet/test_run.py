@@ -49,6 +49,7 @@ def test_each_gpu_counts_every_row_and_one_page_shows_all(fleets: Fleets) -> Non
     assert (code, "its options were --only naive,ft" in messages) == (2, True)
 
 
+@pytest.mark.exhaustive  # as the next: 30 s, most of them waiting for Dask and a simulator
 def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     share = ("run", "softmax", "--share", "--gpus", TWO, *LONGER, "--out", "f", "--no-report")
     client = fleets.start(*share)
@@ -78,6 +79,7 @@ def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     assert compare_within(joined, "ft", {})
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_keeps_what_is_finished(fleets: Fleets) -> None:
     words = ("run", "softmax", "--gpus", "simulated:h200", *LONGER, "--out", "f", "--no-report")
     client = fleets.start(*words)
