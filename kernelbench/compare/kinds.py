@@ -78,7 +78,7 @@ def _beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ra
     left, right = asked.label(name), asked.label(than)
 
     def told(on: str) -> str:
-        return f"{left}: {spread_of(cases)} times as fast as {right} on {on}"
+        return f"{left} is {spread_of(cases)} times as fast as {right} on {on}"
 
     return asked.concluded(cases, told, asked.direction(f"{left} is {said} than {right}"), asked.factor_size())
 

@@ -44,10 +44,11 @@ class BuildLine:
 
 def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
     """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or why there is none)."""
-    return list_table(
-        ("case", "implementation", "launches", "why"),
-        [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
-    )
+    rows = [
+        (case, name, "\n".join([*launches, *(f"  {reason}" for reason in reasons)]))
+        for case, name, launches, reasons in entries
+    ]
+    return list_table(("case", "implementation", "launches, and why"), rows)
 
 
 def build_table(lines: Iterable[BuildLine]) -> Table:

@@ -128,7 +128,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
     assert rows[1] == ("20260101-a-s", "Some GPU", "2026-05-04 12:30", "2", "")
     assert rows[2][0] == "20250101-a-s"
     assert rows[2][4].startswith(f"cannot be read: {damaged}/results.csv")
-    assert rows[3][:2] == ("h200/s", "unknown device")
+    assert rows[3][:2] == ("h200/s", "an unknown GPU")
 
 
 @pytest.mark.usefixtures("judged_once")

@@ -153,7 +153,7 @@ def test_limits_line(synthetic_run):
 @pytest.mark.parametrize("limits", [None, {}])
 def test_limits_line_without_limits(synthetic_run, limits):
     run = replace(synthetic_run, environment={"limits": limits})
-    assert console.limits_line(run) == "unknown device: floor and ceiling were not measured"
+    assert console.limits_line(run) == "an unknown GPU: floor and ceiling were not measured"
 
 
 def test_build_table_flags_inputs_never_read():
