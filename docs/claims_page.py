@@ -78,12 +78,10 @@ def _claim_page(one: Standing, charts: Sequence[str]) -> str:
     parts = [f"# {one.claim.title}\n", f"**{one.verdict}**{by}: {one.measured}\n"]
     labels: Mapping[str, str] = {}
     stories = [story(one.claim, judged.verdict, judged.why, judged.suite, labels) for judged in one.runs]
+    parts += [f"![Each case as measured, beside what was required]({name})\n" for name in charts]
     parts += [_said(one), _required(one)]
     for judged, told in zip(one.runs, stories, strict=True):
         parts.append(f"## What came out: {judged.suite}\n")
-        name = f"{one.claim.id}-{judged.suite}.svg"
-        if name in charts:
-            parts.append(f"![Each case as measured, beside what was required]({name})\n")
         parts.append(_cases(told))
     if one.why:
         parts.append(f"## Why\n\n{one.why}\n")
@@ -118,17 +116,27 @@ def _required(one: Standing) -> str:
 
 
 def _cases(told: ClaimStory) -> str:
+    """A table without empty columns, then the cases that have no number, by reason."""
     if told.kind not in QUANTITIES:
-        lines = ["| case | met | in words |", "|---|---|---|"]
-        lines += [_row((line.case, line.met, line.text)) for line in told.cases[:CASES_SHOWN]]
+        cases = told.cases
+        columns = {"case": "case", "met": "met", "text": "in words"}
     else:
-        lines = ["| case | measured | 95 % interval | required | published | met |", "|---|--:|--:|--:|--:|---|"]
-        lines += [
-            _row((line.case, line.measured or line.text, line.interval, line.required, line.published, line.met))
-            for line in told.cases[:CASES_SHOWN]
-        ]
-    more = len(told.cases) - CASES_SHOWN
-    return "\n".join([*lines, *([f"\nAnd {more} more cases."] if more > 0 else []), ""])
+        cases = tuple(line for line in told.cases if line.measured)
+        columns = {"case": "case", "measured": f"measured: {QUANTITIES[told.kind]}", "interval": "95 % interval"}
+        columns |= {"required": "required", "published": "published", "met": "met"}
+    shown = cases[:CASES_SHOWN]
+    columns = {name: header for name, header in columns.items() if any(getattr(line, name) for line in shown)}
+    left = ("case", "met", "text")
+    lines = [_row(list(columns.values())), f"|{'|'.join('---' if name in left else '--:' for name in columns)}|"]
+    lines += [_row([getattr(line, name) for name in columns]) for line in shown]
+    more = len(cases) - CASES_SHOWN
+    said = [f"\nAnd {more} more cases."] if more > 0 else []
+    without: dict[str, list[str]] = {}
+    for line in told.cases:
+        if line not in cases:
+            without.setdefault(line.text, []).append(line.case)
+    said += [f"\nNot measured: {', '.join(named)}: {reason}." for reason, named in without.items()]
+    return "\n".join([*(lines if shown else []), *said, ""])
 
 
 def _differs(one: Standing) -> str:

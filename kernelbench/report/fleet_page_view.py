@@ -61,6 +61,12 @@ class FleetView:
     simulated: bool
 
     @property
+    def judged(self) -> Sequence[ClaimLine]:
+        """Claims that are shown: all, but none where the simulator can decide nothing."""
+        nothing = self.simulated and not any(_decided(one) for line in self.claims for one in line.verdicts.values())
+        return [] if nothing else self.claims
+
+    @property
     def differing(self) -> list[str]:
         """Versions that should agree and do not."""
         return [name for name, own in self.versions.items() if name not in _EACH_OTHER and len(set(own.values())) > 1]
@@ -71,9 +77,11 @@ class FleetView:
         differs."""
         found = self._counted() if self.simulated else []
         flips = [f"{line.suite}, {line.claim.id}: {line.flip}" for line in self.claims if line.flip]
-        decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
-        if decided or not self.simulated:
+        if self.judged:
+            decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
             found.append(_decided_text(len(decided), len(self.claims), len(flips), len(self.labels)))
+        elif not self.simulated:
+            found.append(f"No published claim belongs to {', '.join(self.suites)}.")
         return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]
 
     def _counted(self) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 CODES = {
-    "same": "the same machine code, so not their source",
+    "same": "machine code as before, so their source is not the cause",
     "other code": "other machine code",
     "other binary": "other source, flags or compiler",
     "other launches": "other launches",
@@ -66,7 +66,7 @@ def suspects(event: Event) -> list[str]:
     """What may be to blame."""
     codes = Counter(step.code for _, step in event.rows)
     told = [f"{number_of(count, 'row')} ({_names(event, code)}): {CODES[code]}." for code, count in codes.most_common()]
-    return told + [f"Between the two runs: {one}." for one in event.differences]
+    return told + [f"What else changed: {one}." for one in event.differences]
 
 
 def _names(event: Event, code: str) -> str:
