@@ -8,11 +8,13 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from matplotlib.figure import Figure
 
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Part
 from kernelbench.core.errors import RunWarning
 from kernelbench.report import charts, lines, style, view
 from kernelbench.report.claim_chart import claim_figure
+from kernelbench.report.speedups import TICKS, ratio_axis
 from kernelbench.runs.results import Run
 
 EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
@@ -137,3 +139,23 @@ def test_what_is_required_is_drawn_whole_where_its_nearer_end_is_near():
     case = CaseVerdict("a", "a", 1.1, "", size=False, required=(1.6, 2.5))
     (axis,) = claim_figure("faster", ClaimVerdict("id", "title", "does not hold", "", (case,), None, part)).axes
     assert axis.get_xlim()[1] > 2.5
+
+
+def test_a_low_panel_has_few_ticks():
+    axis = Figure().subplots()
+    axis.plot([0, 1], [0.6, 1.8])
+    ratio_axis(axis, most=TICKS[2])
+    low, high = axis.get_ylim()
+    shown = [tick for tick in axis.get_yticks() if low <= tick <= high]
+    assert 2 <= len(shown) <= TICKS[2] + 1, shown
+
+
+@pytest.mark.parametrize(("x", "at"), [(0.9, "left"), (0.1, "right")])
+def test_the_name_of_a_floor_covers_no_points(example, x, at):
+    axis = Figure().subplots()
+    axis.set_xlim(0, 1)
+    floor = example.run.environment["limits"]["floor_s"]
+    rows = view.shown_rows(example.run)
+    lines._floor_lines(axis, example.run, rows, [lines.Place(x, lines.Mark("a", "ours", 1.2 * floor), None)])
+    (name,) = [text for text in axis.texts if text.get_text() == "empty kernel, by events"]
+    assert name.get_horizontalalignment() == at
