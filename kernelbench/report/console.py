@@ -207,12 +207,11 @@ def limits_line(run: Run) -> str:
     floor, graph, dram = (limits.get(name) for name in ("floor_s", "graph_floor_s", "dram_bytes_per_s"))
     parts = []
     if floor is not None:
-        parts.append(
-            f"floor {time_text(floor)} (an empty kernel)" + (f", by graph {time_text(graph)}" if graph else "")
-        )
+        by_graph = f", by graph {time_text(graph)}" if graph else ""
+        parts.append(f"an empty kernel takes {time_text(floor)} (floor{by_graph})")
     if dram is not None:
         copy = limits.get("dram_copy")
-        parts.append(f"ceiling {rate_text(dram)}" + (f" (copy: {copy})" if copy else ""))
+        parts.append(f"the best copy reaches {rate_text(dram)} (ceiling{f', {copy}' if copy else ''})")
     return f"{run.device}: {'; '.join(parts) or 'floor and ceiling were not measured'}{_stopped(run)}"
 
 

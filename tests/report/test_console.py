@@ -145,8 +145,8 @@ def test_claims_table_says_verdicts_in_words(example):
 def test_limits_line(synthetic_run):
     line = console.limits_line(synthetic_run)
     assert line == (
-        "Fake GPU: floor 2.100 µs (an empty kernel), by graph 0.7000 µs; "
-        "ceiling 1.80 TB/s (copy: 16 bytes a thread, block 256)"
+        "Fake GPU: an empty kernel takes 2.100 µs (floor, by graph 0.7000 µs); "
+        "the best copy reaches 1.80 TB/s (ceiling, 16 bytes a thread, block 256)"
     )
 
 
