@@ -90,7 +90,7 @@ def test_only_keeps_order_cases_and_baseline(suite):
 
 
 def test_only_of_a_name_that_another_suite_has(suite):
-    with pytest.raises(InputError, match="no implementation 'one_read_rows'; suites with it: .*peers_softmax"):
+    with pytest.raises(InputError, match=r"no implementation 'one_read_rows'; suites with it: .*peers_softmax"):
         select_implementations(suite, ["one_read_rows"])
 
 
