@@ -14,7 +14,7 @@ from kernelbench.cli.terminal import console, say, warn
 if TYPE_CHECKING:
     from kernelbench.core.records import Result
 
-SAMPLED = "only a sample of the blocks was checked, --full checks all"
+SAMPLED = "only a sample of the blocks was checked; --full checks all"
 
 
 @click.command()
@@ -87,7 +87,7 @@ def show(results: Sequence[Result]) -> None:
     if others:
         console().print(reasons_table(grouped_reasons(others), labels, "Not right, and why"))
     for remark, count in _remarks(results).items():
-        say(f"{remark}: {count} of {len(results)} rows")
+        say(f"{count} of {len(results)} rows: {remark}")
     inputs = dict.fromkeys(one.case.inputs for one in results)
     for name in inputs if len(inputs) > 1 else ():
         say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")

@@ -36,9 +36,10 @@ def _answer(found: Gated) -> str:
     if found.simulated:
         other, counted = found.pairs - found.equal, len({(one.case, one.implementation) for one in found.counts})
         regression = f"REGRESSION: {works}. " if broken else ""
+        counts = f"the counts of {counted}" if counted else "no count"
         return (
             f"{found.suite}: {regression}HEAD changes the machine code or launches of {other} of {_pairs(found)}, and "
-            f"the counts of {counted}. The simulator times nothing: it calls none faster or slower."
+            f"{counts}. The simulator times nothing: it calls none faster or slower."
         )
     counts = ", ".join(f"{len(found.changes.of(verdict))} {verdict}" for verdict in VERDICTS)
     answer = "REGRESSION" if found.regressions else "no regression"

@@ -37,7 +37,9 @@ def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pyt
     assert found["kernels and suites"].text.startswith("6 kernels of 1 operation in ")
 
 
-def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_told_with_the_way_to_get_it(
+    project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     no_compiler = NoCompiler("no CUDA compiler; looked at\n  PATH: not found\n\nmore")
     no_device = NoDevice("No CUDA device: none.\n\nWhat works without a GPU:")
     monkeypatch.setattr(metadata, "version", raising(metadata.PackageNotFoundError("cupy")))
@@ -46,7 +48,9 @@ def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkey
     found = findings()
     missing = {what: finding for what, finding in found.items() if not finding.fine}
     assert set(missing) == {"compiler", "CuPy", "GPU"}
-    assert missing["CuPy"].text.startswith(f"not installed; pip install -e '{places.ROOT}[cuda13]'")
+    assert missing["CuPy"].text.endswith(f"\n  pip install -e '{places.ROOT}[cuda13]'")
+    lines = command("doctor")[1].splitlines()
+    assert f"  pip install -e '{places.ROOT}[cuda13]'" in lines, "whole, to be copied"
     assert missing["GPU"].text == "No CUDA device: none.", "the advice is the command's own"
     assert missing["compiler"].text == "no CUDA compiler; looked at\n  PATH: not found"
     assert {finding.needed_for for finding in missing.values()} == {
