@@ -114,4 +114,5 @@ def test_a_folder_of_folders_is_read_and_another_suite_is_not(
         shutil.copytree(folder, project.root / "archive" / f"night{number}" / "small")
     assert "over 4 runs" in " ".join(ended(0, command("history", "small", "--runs", "archive"))[0].split())
     assert "no two timed runs of 'large' on one model of GPU" in refused(command("history", "large"))
+    assert "A folder of runs is named with --runs archive." in refused(command("history", "archive"))
     assert "nowhere: no such folder" in refused(command("history", "--runs", "nowhere"))
