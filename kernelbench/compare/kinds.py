@@ -224,7 +224,8 @@ def step(asked: Asked) -> ClaimVerdict:
     if unfused is None or fused is None or ratio is None:
         return asked.unmeasured(f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
     compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)
-    times = f"{units.time_text(unfused.value)} unfused and {units.time_text(fused.value)} fused"
+    time = units.time_column((unfused.value, fused.value))
+    times = f"{time(unfused.value)} unfused and {time(fused.value)} fused"
     case = CaseVerdict(
         asked.measured.run.suite,
         "a step",
