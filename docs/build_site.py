@@ -89,7 +89,7 @@ def pages_of(stage: Path) -> set[str]:
 
 def stage_pages(stage: Path, repository: str) -> None:
     """Copy pages and pictures. Links then lead to other pages or, below this address, to files of the repository."""
-    sources = [path for path in DOCS.rglob("*") if path.suffix in (".md", ".svg", ".ipynb", ".yml")]
+    sources = [path for path in DOCS.rglob("*") if path.suffix in (".md", ".svg", ".css", ".ipynb", ".yml")]
     for source in [*sources, *(ROOT / name for name in OF_THE_ROOT if name != "README.md")]:
         target = stage / site_name(source)
         target.parent.mkdir(parents=True, exist_ok=True)

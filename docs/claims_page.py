@@ -24,9 +24,8 @@ WORDS: Mapping[str, str] = {
 }
 CASES_SHOWN = 40  # lines of a page's table; claims.csv of the run has all of them
 
+TITLE = "# Published claims on an H200\n"
 HEAD = """\
-# Published claims on an H200
-
 Made by `docs/make.py` from the runs in `results/h200/` and `results/simulated/`, and from the ledger,
 `results/published/`. Each claim has a page of its own: what was said, what was required, what came out, and why.
 [Claims and the ledger](claims-and-ledger.md) says what the verdicts mean. `kernelbench compare` judges a run of yours.
@@ -36,7 +35,7 @@ Made by `docs/make.py` from the runs in `results/h200/` and `results/simulated/`
 def claims_page(standings: Sequence[Standing]) -> str:
     claimed = [one for one in standings if one.claim.suites]
     others = [one for one in standings if not one.claim.suites]
-    parts = [HEAD, f"{summary(standings)}\n"]
+    parts = [TITLE, f"{summary(standings)}\n", HEAD]
     for document, own in _by_document(claimed).items():
         parts.append(f"## {document}\n\n{_claims_table(own)}\n")
     parts.append(f"## Figures without a claim\n\n{_figures_table(others)}\n")
@@ -78,12 +77,13 @@ def _claim_page(one: Standing, charts: Sequence[str]) -> str:
     parts = [f"# {one.claim.title}\n", f"**{one.verdict}**{by}: {one.measured}\n"]
     labels: Mapping[str, str] = {}
     stories = [story(one.claim, judged.verdict, judged.why, judged.suite, labels) for judged in one.runs]
-    parts += [_said(one), _required(one)]
+    pictures = {name: f"![Each case as measured, beside what was required]({name})\n" for name in charts}
+    alone = len(pictures) == 1  # of several, each stands below the name of its suite
+    parts += [*(pictures.values() if alone else ()), _said(one), _required(one)]
     for judged, told in zip(one.runs, stories, strict=True):
         parts.append(f"## What came out: {judged.suite}\n")
         name = f"{one.claim.id}-{judged.suite}.svg"
-        if name in charts:
-            parts.append(f"![Each case as measured, beside what was required]({name})\n")
+        parts += [pictures[name]] if name in pictures and not alone else []
         parts.append(_cases(told))
     if one.why:
         parts.append(f"## Why\n\n{one.why}\n")
@@ -118,17 +118,27 @@ def _required(one: Standing) -> str:
 
 
 def _cases(told: ClaimStory) -> str:
+    """A table without empty columns, then the cases that have no number, by reason."""
     if told.kind not in QUANTITIES:
-        lines = ["| case | met | in words |", "|---|---|---|"]
-        lines += [_row((line.case, line.met, line.text)) for line in told.cases[:CASES_SHOWN]]
+        cases = told.cases
+        columns = {"case": "case", "met": "met", "text": "in words"}
     else:
-        lines = ["| case | measured | 95 % interval | required | published | met |", "|---|--:|--:|--:|--:|---|"]
-        lines += [
-            _row((line.case, line.measured or line.text, line.interval, line.required, line.published, line.met))
-            for line in told.cases[:CASES_SHOWN]
-        ]
-    more = len(told.cases) - CASES_SHOWN
-    return "\n".join([*lines, *([f"\nAnd {more} more cases."] if more > 0 else []), ""])
+        cases = tuple(line for line in told.cases if line.measured)
+        columns = {"case": "case", "measured": f"measured: {QUANTITIES[told.kind]}", "interval": "95 % interval"}
+        columns |= {"required": "required", "published": "published", "met": "met"}
+    shown = cases[:CASES_SHOWN]
+    columns = {name: header for name, header in columns.items() if any(getattr(line, name) for line in shown)}
+    left = ("case", "met", "text")
+    lines = [_row(list(columns.values())), f"|{'|'.join('---' if name in left else '--:' for name in columns)}|"]
+    lines += [_row([getattr(line, name) for name in columns]) for line in shown]
+    more = len(cases) - CASES_SHOWN
+    said = [f"\nAnd {more} more cases."] if more > 0 else []
+    without: dict[str, list[str]] = {}
+    for line in told.cases:
+        if line not in cases:
+            without.setdefault(line.text, []).append(line.case)
+    said += [f"\nNot measured: {', '.join(named)}: {reason}." for reason, named in without.items()]
+    return "\n".join([*(lines if shown else []), *said, ""])
 
 
 def _differs(one: Standing) -> str:

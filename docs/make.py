@@ -213,7 +213,7 @@ def pages(run: Path = readme_blocks.RECORDED, results: Path = places.RECORDED) -
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), front),
         **readme_blocks.readme_chart(run),
-        tutorial: with_blocks(tutorial.read_text(encoding="utf-8"), {"terminal": readme_blocks.terminal_block()}),
+        tutorial: with_blocks(tutorial.read_text(encoding="utf-8"), readme_blocks.tutorial_blocks()),
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
         **claims_page.claim_pages(judged, ROOT / "docs" / "claims"),

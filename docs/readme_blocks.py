@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"
 CHART = "docs/speedup.svg"
 BASELINE, RIVAL = "ft", "oneflow"
+TOLD = "seq=128"  # the case that the tutorial tells in words
 SHOWN = ("compare", "results/h200/softmax", "--baseline", BASELINE, "--only", f"{RIVAL},copy")  # in the tutorial
 
 
@@ -98,7 +99,31 @@ def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
     )
 
 
-def terminal_block() -> str:
+def tutorial_blocks() -> Mapping[str, str]:
+    return {"terminal": _terminal_block(), "walkthrough": _walkthrough_block()}
+
+
+def _walkthrough_block() -> str:
+    """One case of the table in words, with its numbers."""
+    from kernelbench.report import view
+
+    rows = {row.implementation: row for row in _answer(RECORDED).comparison
+            if row.case.startswith(f"{TOLD} ") and row.cache == "cold"}  # fmt: skip
+    own, copy = rows[RIVAL], rows["copy"]
+    speedup, low, high = (value or 0.0 for value in (own.speedup, own.speedup_low, own.speedup_high))
+    half = 100 * max(high - speedup, speedup - low) / speedup
+    return (
+        f"Take `{TOLD}`. OneFlow's kernel needs {time_text(own.median_s)} where FasterTransformer's needs "
+        f"{time_text(own.baseline_s)},\nso the **speed-up** is {view.ratio_text(own.speedup)}. Its 95 % interval is "
+        f"±{half:.1f} %, so the **verdict** is {own.verdict}.\nThe source published "
+        f"{view.ratio_text(own.published_speedup)}, on an A100.\n\n`copy` moves the same bytes and computes nothing. "
+        f"It needs {time_text(copy.median_s)}. The **ceiling** is the best bandwidth that any copy\nreached on this "
+        f"GPU: OneFlow's kernel runs at {share_text(own.share_of_ceiling)} of it, `copy` at "
+        f"{share_text(copy.share_of_ceiling)}. What is left to gain is the rest."
+    )
+
+
+def _terminal_block() -> str:
     """What the tutorial's `kernelbench compare` prints, down to the verdicts on claims."""
     command = [sys.executable, "-m", "kernelbench", *SHOWN]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout

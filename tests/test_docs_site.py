@@ -42,6 +42,20 @@ def test_every_page_is_in_the_navigation(site: ModuleType, stage: Path) -> None:
     assert site.listed(site.with_reference(written, claims)["nav"]) == pages | {"claims/div-mod.md"}
 
 
+def test_the_style_that_keeps_charts_readable_is_on_the_site(stage: Path) -> None:
+    (style,) = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["extra_css"]
+    assert "overflow-x" in (stage / style).read_text()
+
+
+def test_a_table_of_a_claim_has_no_empty_column() -> None:
+    for page in (ROOT / "docs" / "claims").glob("*.md"):
+        text = page.read_text()
+        for table in re.findall(r"(?:^\|.*\n)+", text.partition("## What came out")[2], re.MULTILINE):
+            header, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+            empty = [name for place, name in enumerate(header) if not any(row[place] for row in rows)]
+            assert not empty, (page.name, empty)
+
+
 def test_links_lead_to_pages_or_to_files_of_the_repository(stage: Path) -> None:
     targets = [(page, target) for page in stage.rglob("*.md") for target in LINK.findall(page.read_text())]
     inside = [(page, target) for page, target in targets if not target.startswith("http")]

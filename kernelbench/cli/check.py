@@ -14,6 +14,8 @@ from kernelbench.cli.terminal import console, say, warn
 if TYPE_CHECKING:
     from kernelbench.core.records import Result
 
+SAMPLED = "only a sample of the blocks was checked; --full checks all"
+
 
 @click.command()
 @SUITES
@@ -69,32 +71,42 @@ def _record(one: Result) -> dict[str, Any]:
         "absolute_tolerance": check.tolerance.absolute if check else None,
         "max_relative_error": check.max_relative_error if check else None,
         "relative_tolerance": check.tolerance.relative if check else None,
-        "reason": one.reason or (check.message if check else ""),
+        "reason": _reason(one),
     }
 
 
 def show(results: Sequence[Result]) -> None:
-    from kernelbench.report.tables import check_table
-    from kernelbench.report.view import case_labels, shown_status
+    from kernelbench.report.tables import check_table, reasons_table
+    from kernelbench.report.view import case_labels, grouped_reasons, shown_status
 
     say(_verdicts(results))
     labels = case_labels({one.case.key: one.case.words for one in results})
-    console().print(
-        check_table(
-            (labels[one.case.key], own.name, shown_status(one.status, own.role), one.check, one.reason)
-            for one in results
-            for own in [one.implementation]
-        )
-    )
+    named = [(one, one.implementation.name, shown_status(one.status, one.implementation.role)) for one in results]
+    console().print(check_table((labels[one.case.key], name, status, one.check) for one, name, status in named))
+    others = [(name, status, one.case.key, _reason(one)) for one, name, status in named if status != "ok"]
+    if others:
+        console().print(reasons_table(grouped_reasons(others), labels, "Not right, and why"))
+    for remark, count in _remarks(results).items():
+        say(f"{count} of {len(results)} rows: {remark}")
     inputs = dict.fromkeys(one.case.inputs for one in results)
     for name in inputs if len(inputs) > 1 else ():
         say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")
 
 
+def _reason(one: Result) -> str:
+    return one.reason or (one.check.message if one.check else "")
+
+
+def _remarks(results: Iterable[Result]) -> Counter[str]:
+    """What is said of right rows, with the number of such rows."""
+    said = [remark for one in results if one.status == "ok" for remark in one.reason.split("; ") if remark]
+    return Counter(SAMPLED if remark.startswith("sampled ") else remark for remark in said)
+
+
 def _verdicts(results: Iterable[Result]) -> str:
-    """`11 of 12 right; 1 wrong`."""
+    """`10 of 12 right; 1 wrong; 1 skipped`."""
     from kernelbench.report.view import shown_status
 
     counts = Counter(shown_status(one.status, one.implementation.role) for one in results)
     others = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
-    return f"{counts['ok']} of {counts.total()} right" + (f"; {', '.join(others)}" if others else "")
+    return "; ".join([f"{counts['ok']} of {counts.total()} right", *others])

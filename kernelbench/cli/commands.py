@@ -44,10 +44,10 @@ def cli() -> None:
 
     \b
     Examples:
-      kernelbench run suites/softmax.yaml          measure on this GPU
-      kernelbench compare --baseline ft            speed-ups beside the published ones, claims judged
-      kernelbench compare RUN RUN --fail-on 2%     what is slower in the second run
-      kernelbench report                           the same as one HTML page
+      kernelbench run suites/softmax.yaml         measure on this GPU
+      kernelbench compare --baseline ft           measured beside published
+      kernelbench compare RUN RUN --fail-on 2%    what is slower in the second
+      kernelbench report                          the same as one HTML page
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
     Exit codes: 0 fine, 1 a row failed or was wrong, or nothing was verified, 2 wrong suite or option,
@@ -56,9 +56,25 @@ def cli() -> None:
     """
 
 
-MEASURING = (run, compare, gate, history, report)
-LOOKING = (explain, check, plan, build, simulate)
-for command in (*MEASURING, *LOOKING, list_, new, tune, worker, doctor):
+SUMMARIES = {  # short enough for a window of 80 columns
+    run: "Build, verify and measure suites; without a GPU, count.",
+    compare: "Judge published claims on a run, or compare two runs.",
+    gate: "Fail if a kernel of HEAD is slower than that of BASE.",
+    history: "Say which rows changed in a series of runs, and when.",
+    report: "Write a run, or what changed between two, as an HTML page.",
+    explain: "Say in words why one kernel is faster, from counts.",
+    check: "Verify every output against float64, and time nothing.",
+    plan: "Print how each kernel would be launched, and why.",
+    build: "Compile only, and print registers, spills and loads.",
+    simulate: "Run one launch of any kernel on the CPU.",
+    list_: "List suites, kernels, devices, runs or claims.",
+    new: "Write the two files of a kernel of your own.",
+    tune: "Search launch parameters of kernels on this GPU.",
+    worker: "Lend the GPUs of this host to a Dask cluster.",
+    doctor: "Say what is missing here, and how to install it.",
+}
+for command, summary in SUMMARIES.items():
+    command.short_help = summary
     cli.add_command(command)
 
 

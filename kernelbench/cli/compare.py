@@ -102,6 +102,7 @@ def compare(
     if fail_on is not None:
         raise InputError(f"--fail-on: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
     answer, which = answer_of(runs[0] if runs else None, baseline, ConsoleProgress(lasting=False))
+    _check_names(answer, only)
     if form != "table":
         from kernelbench.report.comparison_text import as_text
 
@@ -132,6 +133,14 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
         out.print(claims_table(answer.verdicts))
     if test := self_test.found(answer.run):
         tell("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
+
+
+def _check_names(answer: Answer, only: Sequence[str]) -> None:
+    from kernelbench.core.problems import suggest
+
+    known = dict.fromkeys(row.implementation for row in answer.run.rows)
+    if unknown := [name for name in only if name not in known]:
+        raise InputError(f"--only {','.join(only)}: the run has no '{unknown[0]}'{suggest(unknown[0], known)}")
 
 
 def _chosen(answer: Answer, caches: Sequence[str], only: Sequence[str]) -> list[ComparedRow]:

@@ -17,6 +17,7 @@ from kernelbench.cli.terminal import console, say
 from kernelbench.core import places
 from kernelbench.core.errors import KernelbenchError
 from kernelbench.core.libraries import pip_install
+from kernelbench.core.units import number_of
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,13 @@ def doctor(nvcc: Path | None) -> int:
     from kernelbench.report.tables import list_table
 
     found = diagnose(nvcc)
-    rows = [
-        (one.what, "fine" if one.fine else "missing", one.text, "" if one.fine else one.needed_for) for one in found
-    ]
-    missing = [one.what for one in found if not one.fine]
-    say(f"Missing: {', '.join(missing)}." if missing else "All that a run needs is here.")
-    console().print(list_table(("what", "", "found", "needed for"), rows))
-    return 0 if all(one.fine for one in found) else 1
+    rows = [(one.what, "fine" if one.fine else "missing", one.text if one.fine else "see below") for one in found]
+    missing = [one for one in found if not one.fine]
+    say(f"Missing: {', '.join(one.what for one in missing)}." if missing else "All that a run needs is here.")
+    console().print(list_table(("what", "", "found"), rows))
+    for one in missing:  # as whole lines, so that commands in them can be copied
+        say(f"{one.what}: {one.text}" + (f"\n  needed for {one.needed_for}" if one.needed_for else ""))
+    return 1 if missing else 0
 
 
 def diagnose(nvcc: Path | None = None) -> list[Finding]:
@@ -83,7 +84,7 @@ def _catalog() -> str:
     catalog = load_catalog()
     count = sum(map(len, catalog.implementations.values()))
     operations = len(catalog.operations)
-    return f"{count} kernels of {operations} operation{'' if operations == 1 else 's'} in {places.KERNELS}"
+    return f"{count} kernels of {number_of(operations, 'operation')} in {places.KERNELS}"
 
 
 def _compiler(nvcc: Path | None) -> str:
@@ -101,7 +102,7 @@ def _cupy() -> str:
             return f"{package} {metadata.version(package)}"
         except metadata.PackageNotFoundError:
             continue
-    raise KernelbenchError(f"not installed; {pip_install('cuda13')}; for a driver below 580 the extra is cuda12")
+    raise KernelbenchError(f"not installed; for a driver from 580 on, else with cuda12:\n  {pip_install('cuda13')}")
 
 
 def _gpu() -> str:

@@ -13,6 +13,7 @@ from kernelbench.cli.options import FORM, KERNELS
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, KernelbenchError, NoDevice
+from kernelbench.core.texts import singular
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def kernels(own: Sequence[Path] = ()) -> Listing:
 
     catalog = load_catalog(own=own)
     found = [one for implementations in catalog.implementations.values() for one in implementations.values()]
-    rows = [(one.operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary) for one in found]
+    rows = [
+        (one.operation, one.name, one.role, one.origin.project.split("/")[-1], singular(one.summary)) for one in found
+    ]
     able = [f"{one.operation}/{one.name}" for one in found if one.tunable]
     note = f"kernelbench tune OPERATION fits to a GPU: {', '.join(able)}" if able else ""
     return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
@@ -120,11 +123,11 @@ def claims() -> Listing:
 
     rows = []
     for one in standings(progress=ConsoleProgress(lasting=False)):
-        verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", NOT_DECIDED) else one.verdict
-        rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), verdict))
+        by = f", by {one.decided_by}" if one.decided_by != "times" and one.verdict not in ("", NOT_DECIDED) else ""
+        rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), f"{one.verdict}{by}"))
     note = (
-        "verdicts: on the recorded runs that kernelbench ships; counters are those of its recorded simulator runs; "
-        "none: figures without a claim. docs/claims.md says more of each"
+        "verdicts: on the recorded runs that kernelbench ships, from times unless another source is named; none: "
+        "figures without a claim. docs/claims.md says more of each"
     )
     return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
 

@@ -55,13 +55,14 @@ def _record(suite: Suite, plan: CasePlan, one: Planned) -> dict[str, Any]:
 
 def _entry(case: str, one: Planned) -> tuple[str, str, list[str], Sequence[str]]:
     from kernelbench.core.launch_texts import launches_text
+    from kernelbench.core.texts import singular
 
     name = one.implementation.name
     if one.status != "ok":
         return case, name, [], (f"{one.status}: {one.reason}",)
     if one.plan is None:
         return case, name, ["library call"], ()
-    return case, name, launches_text(one.plan), one.plan.reasons
+    return case, name, launches_text(one.plan), list(map(singular, one.plan.reasons))
 
 
 def labels_of(found: Found) -> Mapping[str, str]:

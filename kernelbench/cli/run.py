@@ -142,7 +142,9 @@ def show(answer: Answer, page: Path | None) -> None:
     if not answer.run.simulated or answer.run.stopped:
         tell(limits_line(answer.run))
     builds = answer.run.environment.get("builds", {})
-    say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")
+    compiled, binaries = builds.get("compiled", 0), builds.get("binaries", 0)
+    built = f"{compiled} of {binaries} binaries compiled in {builds.get('seconds', 0)} s"
+    say(built if compiled or not binaries else f"{binaries} binaries, all from the build cache")
     if answer.run.simulated:
         tell(*counted_lines(answer, "the counts are above"))
     if not test:

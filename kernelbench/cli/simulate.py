@@ -10,6 +10,7 @@ import click
 from kernelbench.cli.options import NVCC, OUT_FOLDER, SEED, TEXT
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core.errors import InputError
+from kernelbench.core.units import number_of
 
 if TYPE_CHECKING:
     from kernelbench.simt import Simulation
@@ -65,7 +66,7 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
     _show(found)
     if save is not None:
         walk.save(found.outputs, save)
-        say(f"{_number(len(found.outputs), 'array')} written to {save}")
+        say(f"{number_of(len(found.outputs), 'array')} written to {save}")
     return 0 if found.ended and not found.faults else 1
 
 
@@ -74,7 +75,7 @@ def _show(found: Simulation) -> None:
     from kernelbench.report.fitting import Table
     from kernelbench.report.tables import NUMBER, WORD
 
-    say(f"{found.kernel} {'ended' if found.ended else 'did not end'}; {_number(len(found.faults), 'fault')}.")
+    say(f"{found.kernel} {'ended' if found.ended else 'did not end'}; {number_of(len(found.faults), 'fault')}.")
     if found.grouping:
         say(f"Shared accesses are {found.grouping}.")
     for line in found.printed.splitlines():
@@ -85,7 +86,3 @@ def _show(found: Simulation) -> None:
         if count:
             table.add(name.replace("_", " "), f"{count:,}")
     console().print(table)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import figures, published_of
-from kernelbench.compare.ledger_values import FIGURES_OF_CASE
+from kernelbench.compare.ledger_values import FIGURES_OF_CASE, NOT_STATED
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed
 from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict, Part
 from kernelbench.core import units
@@ -168,14 +168,15 @@ class Asked:
             sentence += published or (f"; {size.by}: {size.required}" if size else "")
         sentence += _where(counted, sized, direction, size)
         if small := [case for case in cases if case.below_floor]:
-            sentence += f"; {len(small)} too short to count"
+            sentence += f"; {units.number_of(len(small), 'case')} too short to count"
         return ClaimVerdict(self.claim.id, self.claim.title, outcome, sentence + ".", tuple(cases), direction, size)
 
     def _published_text(self, cases: Sequence[CaseVerdict]) -> str:
         published = [case.published for case in cases if case.published is not None]
         if not published:
             return ""
-        at = f"at {len(published)} of them, {figures(self.claim)[0].device}"
+        device = figures(self.claim)[0].device
+        at = f"at {len(published)} of them, " + ("GPU not stated" if device == NOT_STATED else f"on {device}")
         caution = self.stated.get("caution", "")
         return f" (published {verdicts.spread(published)} {at}{'; ' if caution else ''}{caution})"
 
@@ -248,8 +249,8 @@ def _where(
     for name, part, cases in (("direction", direction, counted), ("size", size, sized)):
         if part is not None and part.answer in ("in part", "open"):
             met = [case.direction if name == "direction" else case.size for case in cases]
-            of_two = f"the {name} " if direction and size else ""
-            said += f"; {of_two}{verdicts.where([case.label for case in cases], met)}"
+            subject = f"the {name}" if direction and size else "it"
+            said += f"; {subject} {verdicts.where([case.label for case in cases], met)}"
     return said
 
 

@@ -78,7 +78,7 @@ def _beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ra
     left, right = asked.label(name), asked.label(than)
 
     def told(on: str) -> str:
-        return f"{left}: {spread_of(cases)} times as fast as {right} on {on}"
+        return f"{left} is {spread_of(cases)} times as fast as {right} on {on}"
 
     return asked.concluded(cases, told, asked.direction(f"{left} is {said} than {right}"), asked.factor_size())
 
@@ -224,7 +224,8 @@ def step(asked: Asked) -> ClaimVerdict:
     if unfused is None or fused is None or ratio is None:
         return asked.unmeasured(f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
     compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)
-    times = f"{units.time_text(unfused.value)} unfused and {units.time_text(fused.value)} fused"
+    time = units.time_column((unfused.value, fused.value))
+    times = f"{time(unfused.value)} unfused and {time(fused.value)} fused"
     case = CaseVerdict(
         asked.measured.run.suite,
         "a step",

@@ -101,13 +101,17 @@ def overall(direction: Part | None, size: Part | None) -> Outcome:
 
 
 def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
-    """Where a part is met and where not: "holds at s=16, s=32; does not at s=64; open at s=128"."""
-    parts = []
-    for words, wanted in (("holds at", True), ("does not at", False), ("open at", None)):
+    """Where a part is met and where not: "holds at s=16, s=32, but not at s=64, and is open at s=128"."""
+    said = ""
+    for wanted, first, then in (
+        (True, "holds at", ""),
+        (False, "does not hold at", ", but not at"),
+        (None, "is open at", ", and is open at"),
+    ):
         named = [label for label, one in zip(labels, met, strict=True) if one is wanted]
         if named:
-            parts.append(f"{words} {listed(named)}")
-    return "; ".join(parts)
+            said += f"{then if said else first} {listed(named)}"
+    return said
 
 
 def listed(labels: Sequence[str]) -> str:
@@ -117,10 +121,10 @@ def listed(labels: Sequence[str]) -> str:
 
 
 def counted(cases: Sequence[CaseVerdict]) -> str:
-    """ "all 5 cases", "5 of 7 cases", "the one case"."""
+    """ "all 5 cases", "5 of 7 cases", "both cases", "the one case"."""
     number = sum(case.counts for case in cases)
     if number == len(cases):
-        return "the one case" if number == 1 else f"all {number} cases"
+        return {1: "the one case", 2: "both cases"}.get(number, f"all {number} cases")
     return f"{number} of {len(cases)} cases"
 
 

@@ -11,6 +11,8 @@ _COMPUTED = re.compile(r"'*[=+\-@\t\r]")
 MAX_TEXT = 20_000  # characters of a text that a run keeps
 _ROOM_FOR_REST = 40  # characters of these for the number of characters left out
 _SAFE_ASCII = re.compile(r"[\n\x20-\x7e]*")
+_ONE_OF_MANY = re.compile(r"(?<![\d.,])\b1 (?!times\b)([a-z]+[a-rt-z]s|axes)\b")
+_SINGULAR = {"axes": "axis"}
 # Unicode categories: control, format (such as a change of the writing direction), surrogate, line and paragraph ends.
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
@@ -34,6 +36,11 @@ def kept(text: str, most: int = MAX_TEXT) -> str:
         return shown
     room = most - _ROOM_FOR_REST
     return f"{shown[:room]}... ({len(shown) - room + beyond} more characters)"
+
+
+def singular(text: str) -> str:
+    """`1 row` where a sentence that was put together says `1 rows`."""
+    return _ONE_OF_MANY.sub(lambda found: "1 " + _SINGULAR.get(found[1], found[1][:-1]), text)
 
 
 def is_unprintable(character: str) -> bool:

@@ -71,6 +71,11 @@ def share_text(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
 
 
+def number_of(count: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def clock_text(seconds: float) -> str:
     """`1:10`, `2:03:04`: for the time that is left."""
     minutes, rest = divmod(round(seconds), 60)

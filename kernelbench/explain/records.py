@@ -40,7 +40,7 @@ class Bound:
     issue_seconds: float | None = None  # to issue the instructions of the PTX; not a bound, see explain/bounds.py
 
     def __str__(self) -> str:
-        return f"cannot be faster than {time_text(self.seconds)} on {self.gpu}: {self.resource}"
+        return f"takes at least {time_text(self.seconds)} on {self.gpu} ({self.resource})"
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def opened(request: DeviceRequest, catalog: Catalog, progress: Progress) -> Iter
                 yield bench
             return
         if request.device == "auto":
-            progress.say(f"No GPU here: {bench.name} executes the kernels and counts what they do; nothing is timed.")
+            progress.say(f"No GPU: {bench.name} counts what kernels do and times nothing.")
         yield bench
 
 

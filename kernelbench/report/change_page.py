@@ -13,6 +13,7 @@ from typing import Any
 
 from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.claim_changes import ClaimChange
+from kernelbench.core.units import number_of
 from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, largest_first
 from kernelbench.report.changes_table import columns_of, groups, labels_of, percent
 from kernelbench.report.pages import rendered, write_page
@@ -87,7 +88,7 @@ def sentences(changes: Changes) -> list[str]:
     broken = sum(row.is_broken for row in changes.rows)
     if broken:
         verb = "is" if broken == 1 else "are"
-        found.insert(0, f"{_rows(broken)} worked in the first run and {verb} wrong or failed in the second.")
+        found.insert(0, f"{number_of(broken, 'row')} worked in the first run and {verb} wrong or failed in the second.")
     return found
 
 
@@ -101,11 +102,7 @@ def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
         word, by = COUNTED[verdict], f"with {largest} {'more' if verdict == 'SLOWER' else 'less'} time"
     verb = "is" if len(rows) == 1 else "are"
     most = f"{name.whole(rows[0])}" if len(rows) == 1 else f"the largest is {name.whole(rows[0])}"
-    return f"{len(rows)} of {_rows(total)} {verb} {word}: {most}, {by}."
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
+    return f"{len(rows)} of {number_of(total, 'row')} {verb} {word}: {most}, {by}."
 
 
 def _table(rows: Sequence[Judged], names: Names, by_share: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.report import style
-from kernelbench.report.style import BAD, FAINT, GOOD, INK, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.report.style import BAD, FAINT, GOOD, INK, MUTED, PAPER, PART, SOFT, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +31,12 @@ QUANTITIES = {
 }
 ROW, HEAD = 0.21, 0.65  # inches per case, and for the axis
 ROWS = 12  # more cases come in two columns
+NEAR = 4  # times what was measured: farther ends of what was required are not drawn
 WIDE = 8  # largest over least number from which on the axis is logarithmic
 MET = {True: ("met", GOOD, "o"), False: ("not met", BAD, "X"), None: ("open", MUTED, "D")}
+SIZE_MISSED = ("direction met, size not", PART, "s")
+TOO_SHORT, PUBLISHED, REQUIRED = "too short to count", "published", "required"
+LEGEND = ("met", SIZE_MISSED[0], "not met", "open", TOO_SHORT, REQUIRED, PUBLISHED)  # from the top down
 
 
 def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
@@ -58,7 +62,8 @@ def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
             axis.grid(axis="y", visible=False)
         figure.supxlabel(QUANTITIES[kind], fontsize=9.5, color=SOFT)
         signs = {str(sign.get_label()): sign for axis in axes for sign in axis.get_legend_handles_labels()[0]}
-        figure.legend(handles=list(signs.values()), loc="outside right upper", frameon=False, handletextpad=0.4)
+        handles = [signs[word] for word in LEGEND if word in signs]
+        figure.legend(handles=handles, loc="outside right upper", frameon=False, handletextpad=0.4)
         style.settle(figure)
     return figure
 
@@ -71,16 +76,14 @@ def _required(axis: Axes, cases: Sequence[CaseVerdict], ends: tuple[float, float
         if case.required is None:
             continue
         low, high = max(case.required[0], left), min(case.required[1], right)
-        axis.barh(
-            place, max(high - low, 0), left=low, height=0.72, color=FAINT, zorder=0, label=_once(named, "required")
-        )
+        axis.barh(place, max(high - low, 0), left=low, height=0.72, color=FAINT, zorder=0, label=_once(named, REQUIRED))
         named = True
 
 
 def _measured(axis: Axes, verdict: ClaimVerdict, cases: Sequence[CaseVerdict]) -> None:
     seen: set[str] = set()
     for place, case in enumerate(cases):
-        word, colour, marker = ("too short to count", MUTED, "o") if case.below_floor else MET[verdict.met(case)]
+        word, colour, marker = _sign(verdict, case)
         number = case.measured or 0.0
         low, high = case.interval or (number, number)
         axis.plot([low, high], [place, place], color=colour, linewidth=1.4, zorder=2)
@@ -93,9 +96,17 @@ def _measured(axis: Axes, verdict: ClaimVerdict, cases: Sequence[CaseVerdict]) -
         if case.published is not None:
             axis.plot(
                 case.published, place, "|", color=SOFT, markersize=11, markeredgewidth=1.6, zorder=2,
-                label=_once("published" in seen, "published"),
+                label=_once(PUBLISHED in seen, PUBLISHED),
             )  # fmt: skip
-            seen.add("published")
+            seen.add(PUBLISHED)
+
+
+def _sign(verdict: ClaimVerdict, case: CaseVerdict) -> tuple[str, str, str]:
+    """Word, colour and marker of a case."""
+    if case.below_floor:
+        return TOO_SHORT, MUTED, "o"
+    met = verdict.met(case)
+    return SIZE_MISSED if met is False and verdict.direction and case.direction else MET[met]
 
 
 def _once(named: bool, label: str) -> str:
@@ -107,7 +118,9 @@ def _ends(cases: Sequence[CaseVerdict]) -> tuple[float, float]:
     """Ends of the axis: they enclose all measured and published numbers, and the required ones that lie near."""
     numbers = [number for case in cases for number in (case.measured, case.published, *(case.interval or ())) if number]
     low, high = min(numbers, default=1.0), max(numbers, default=1.0)
-    near = [end for case in cases for end in case.required or () if low / 2 <= end <= high * 2]
+    required = [case.required for case in cases if case.required]
+    bands = [band for band in required if band[0] <= 2 * high and band[1] >= low / 2]
+    near = [end for band in bands for end in band if low / NEAR <= end <= high * NEAR]
     low, high = min([low, 1.0, *near]), max([high, 1.0, *near])
     if high / low > WIDE:
         return low / 1.15, high * 1.15

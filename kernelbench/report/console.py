@@ -49,7 +49,7 @@ def results_table(run: Run) -> RenderableType:
         parts += [counts.tables(run), Text(counts.note(run), "dim")]
     missing = view.reason_groups(run.rows)
     if missing:
-        parts.append(_reasons(missing, labels, "Without counts" if run.simulated else "Without a time"))
+        parts.append(tables.reasons_table(missing, labels, "Without counts" if run.simulated else "Without a time"))
     if disturbed := view.disturbed_groups(rows):
         parts.append(_disturbed(disturbed, labels))
     return Group(*parts)
@@ -98,16 +98,6 @@ def _broken(name: str, width: int = 12) -> str:
             lines.append("")
         lines[-1] += word
     return "\n".join(lines)
-
-
-def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], title: str) -> Table:
-    """What has no time, and why; of many cases with one reason, three are named."""
-    rows = []
-    for group in groups:
-        more = len(group.cases) - 3
-        shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
-        rows.append((group.implementation, tables.styled(group.status), shown, group.reason))
-    return tables.new_table(title, ("implementation", "status", "cases", "reason"), rows)
 
 
 def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
@@ -217,12 +207,11 @@ def limits_line(run: Run) -> str:
     floor, graph, dram = (limits.get(name) for name in ("floor_s", "graph_floor_s", "dram_bytes_per_s"))
     parts = []
     if floor is not None:
-        parts.append(
-            f"floor {time_text(floor)} (an empty kernel)" + (f", by graph {time_text(graph)}" if graph else "")
-        )
+        by_graph = f", by graph {time_text(graph)}" if graph else ""
+        parts.append(f"an empty kernel takes {time_text(floor)} (floor{by_graph})")
     if dram is not None:
         copy = limits.get("dram_copy")
-        parts.append(f"ceiling {rate_text(dram)}" + (f" (copy: {copy})" if copy else ""))
+        parts.append(f"the best copy reaches {rate_text(dram)} (ceiling{f', {copy}' if copy else ''})")
     return f"{run.device}: {'; '.join(parts) or 'floor and ceiling were not measured'}{_stopped(run)}"
 
 

@@ -45,18 +45,18 @@ def _per_32_elements(one: Counted) -> float | None:
 
 
 SHOWN = (
-    Shown("traffic", "Sectors touched over the least",
+    Shown("traffic", "Sectors touched, in multiples of the fewest possible",
           "Sectors of 32 bytes that loads, stores and atomics touch, over the least traffic: each input read once, "
           "each output written once. Caches answer part of what is above 1.",
           _traffic, view.ratio, 1.0, 4.0),
-    Shown("wavefronts", "Wavefronts a shared-memory access",
+    Shown("wavefronts", "Wavefronts per shared-memory access",
           "Passes over the 32 banks for a load or store of shared memory. Above 1 for accesses of 4 bytes: bank "
           "conflicts.",
           METRICS["wavefronts"].value, view.ratio, 1.0, 4.0),
-    Shown("instructions", "Warp instructions for 128 bytes of the least traffic",
+    Shown("instructions", "Warp instructions per 128 bytes that must move",
           "PTX instructions that warps execute; machine code differs.",
           _per_32_elements, lambda value: view.ratio(value) if value < 10 else count_text(value), 1.0, 8.0),
-    Shown("lanes", "Active lanes of a warp instruction, of 32",
+    Shown("lanes", "Active lanes per warp instruction, of 32",
           "The rest is masked off: by a condition, by the end of a row, or for want of work.",
           METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),
 )  # fmt: skip
@@ -141,12 +141,17 @@ def note(run: Run) -> str:
     """How to read the tables."""
     sampled = sum(bool(row.sampled) for row in run.rows)
     total = sum(row.counters is not None for row in run.rows)
-    text = "Counts of the simulator, of the PTX, over all launches; -: none, reason below."
+    text = "The simulator counts what the PTX does, summed over all launches."
     if sampled:
-        text += (
-            f" {sampled} of {total} rows ran a sample of their blocks, scaled to all of them; --full runs every block."
-        )
+        text += f" {sampled} of {total} rows ran a sample of their blocks, scaled up to all; --full runs every block."
+    if any(_has_gap(_values(run, shown)) for shown in SHOWN if shown.name in IN_TERMINAL):
+        text += " -: no such access, or no counts, for the reason below."
     return text
+
+
+def _has_gap(values: Mapping[str, Mapping[str, float]]) -> bool:
+    """Whether an implementation lacks the number on a case where another has it."""
+    return any(of_name.keys() != {case for one in values.values() for case in one} for of_name in values.values())
 
 
 def ratios_table(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> Table:

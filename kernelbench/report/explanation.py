@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 NOTE = (
-    "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "
-    "they are not times and rank nobody."
+    "The simulator counts what the PTX does, summed over all launches. 'At least' is what no run with a cleared L2 can "
+    "be below: a bound, not a time, so it does not say who is faster."
 )
 DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not decided"}
 CLAIM = ("claim", {"max_width": 22})

@@ -16,7 +16,7 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import InputError
-from kernelbench.core.units import share_text
+from kernelbench.core.units import number_of, share_text
 from kernelbench.report import view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -150,12 +150,8 @@ def spread_sentences(found: Iterable[Spread]) -> Iterator[str]:
             count = one.verdicts["SLOWER"] + one.verdicts["FASTER"]
             yield (
                 f"{one.suite}: {one.label} differs from {one.against}, another {one.kind}, on "
-                f"{several(count, 'row', 'rows')}, most on {one.named[0]}."
+                f"{number_of(count, 'row')}, most on {one.named[0]}."
             )
-
-
-def several(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
 
 
 def mean_texts(line: MeanLine, labels: Iterable[str]) -> dict[str, str]:

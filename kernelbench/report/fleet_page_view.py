@@ -9,12 +9,12 @@ from typing import Any
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.records import Claim
-from kernelbench.core.units import time_text
+from kernelbench.core.units import number_of, time_text
 from kernelbench.devices.known import gpu_of_run
 from kernelbench.explain.bounds import bound
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.report import view
-from kernelbench.report.fleet_page_times import MeanLine, Member, Spread, means, several, spread_sentences, spreads
+from kernelbench.report.fleet_page_times import MeanLine, Member, Spread, means, spread_sentences, spreads
 
 _VERSIONS = (
     ("kernelbench", ("kernelbench",)), ("commit", ("git_commit",)), ("GPU", ("device", "name")),
@@ -61,19 +61,42 @@ class FleetView:
     simulated: bool
 
     @property
+    def judged(self) -> Sequence[ClaimLine]:
+        """Claims that are shown: all, but none where the simulator can decide nothing."""
+        nothing = self.simulated and not any(_decided(one) for line in self.claims for one in line.verdicts.values())
+        return [] if nothing else self.claims
+
+    @property
     def differing(self) -> list[str]:
         """Versions that should agree and do not."""
         return [name for name, own in self.versions.items() if name not in _EACH_OTHER and len(set(own.values())) > 1]
 
     @property
     def sentences(self) -> list[str]:
-        """The answer: how many claims have one verdict everywhere, then each flip, then what differs."""
+        """The answer: what simulated GPUs can say, how many claims have one verdict everywhere, each flip, what
+        differs."""
+        found = self._counted() if self.simulated else []
         flips = [f"{line.suite}, {line.claim.id}: {line.flip}" for line in self.claims if line.flip]
-        decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
-        gpus = f"{len(self.labels)} GPU{'s' if len(self.labels) > 1 else ''}"
-        claims = f"{len(decided)} of {len(self.claims)} published claims are decided on {gpus}"
-        found = [f"{claims}; {several(len(flips), 'verdict differs', 'verdicts differ')} between GPUs."]
+        if self.judged:
+            decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
+            found.append(_decided_text(len(decided), len(self.claims), len(flips), len(self.labels)))
+        elif not self.simulated:
+            found.append(f"No published claim belongs to {', '.join(self.suites)}.")
         return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]
+
+    def _counted(self) -> list[str]:
+        gpus = number_of(len(self.labels), "simulated GPU")
+        differing = f"{number_of(len(self.counts), 'count')} and {number_of(len(self.bounds), 'lower bound')} differ"
+        return [f"{gpus} counted what kernels do and timed nothing: {differing}."]
+
+
+def _decided_text(decided: int, claims: int, flips: int, gpus: int) -> str:
+    of_all, on = number_of(claims, "published claim"), number_of(gpus, "GPU")
+    if not decided:
+        return f"None of {of_all} is decided on {on}."
+    differing = f"{number_of(flips, 'verdict')} {'differs' if flips == 1 else 'differ'} between GPUs"
+    agreed = "" if gpus == 1 else f"; {differing}" if flips else "; all GPUs agree"
+    return f"{decided} of {of_all} {'is' if decided == 1 else 'are'} decided on {on}{agreed}."
 
 
 def fleet_view(members: Sequence[Member], ledger: Mapping[str, Claim]) -> FleetView:

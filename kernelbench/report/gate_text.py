@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.changes import VERDICTS, Change, Judged
 from kernelbench.compare.gate import SHARE, Counted, Gated, detectable
 from kernelbench.core.operations import key_words
-from kernelbench.core.units import digits
+from kernelbench.core.units import digits, number_of
 from kernelbench.report import formats, view
 from kernelbench.report.changes_table import labels_of, percent
 from kernelbench.report.changes_text import as_markdown as changes_markdown
@@ -32,15 +32,18 @@ def _answer(found: Gated) -> str:
     if found.changes is None:
         return f"{found.suite}: no regression. BASE and HEAD run the same machine code, so nothing was measured."
     broken = sum(row.is_broken for row in found.changes.rows)
-    works = f"{_number(broken, 'row')} no longer {'works' if broken == 1 else 'work'}"
+    works = f"{number_of(broken, 'row')} no longer {'works' if broken == 1 else 'work'}"
     if found.simulated:
         other, counted = found.pairs - found.equal, len({(one.case, one.implementation) for one in found.counts})
-        parts = [f"REGRESSION: {works}"] if broken else []
-        parts += [f"{other} of {_pairs(found)} have other machine code or launches, {counted} other counts"]
-        return f"{found.suite}: {'; '.join(parts)}. {found.device} times nothing: it calls none faster or slower."
+        regression = f"REGRESSION: {works}. " if broken else ""
+        counts = f"the counts of {counted}" if counted else "no count"
+        return (
+            f"{found.suite}: {regression}HEAD changes the machine code or launches of {other} of {_pairs(found)}, and "
+            f"{counts}. The simulator times nothing: it calls none faster or slower."
+        )
     counts = ", ".join(f"{len(found.changes.of(verdict))} {verdict}" for verdict in VERDICTS)
     answer = "REGRESSION" if found.regressions else "no regression"
-    told = f"{_number(len(found.changes.judged), 'timed row')}: {counts}" + (f"; {works}" if broken else "")
+    told = f"{number_of(len(found.changes.judged), 'timed row')}: {counts}" + (f"; {works}" if broken else "")
     return f"{found.suite}: {answer} from BASE to HEAD on {found.device}. {told}."
 
 
@@ -69,15 +72,11 @@ def _found_from(found: Gated) -> list[str]:
 def _equal(found: Gated) -> list[str]:
     if not found.equal or found.changes is None:
         return []
-    return [f"{found.equal} of {_pairs(found)} run the same machine code in both: not measured."]
+    return [f"Not measured, because both run the same machine code: {found.equal} of {_pairs(found)}."]
 
 
 def _pairs(found: Gated) -> str:
-    return f"{_number(found.pairs, 'pair')} of a kernel and a case"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{number_of(found.pairs, 'row')} (a kernel on a case)"
 
 
 def counts_table(found: Gated) -> RenderableType:

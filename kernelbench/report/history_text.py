@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.history import Event, History, Moment, Step, Trend
 from kernelbench.core import columns
 from kernelbench.core.operations import key_words
-from kernelbench.core.units import time_column
+from kernelbench.core.units import number_of, time_column
 from kernelbench.report import formats, view
 from kernelbench.report.changes_table import percent
 from kernelbench.report.tables import NUMBER, TEXT, list_table, new_table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 CODES = {
-    "same": "the same machine code, so not their source",
+    "same": "machine code as before, so their source is not the cause",
     "other code": "other machine code",
     "other binary": "other source, flags or compiler",
     "other launches": "other launches",
@@ -32,7 +32,7 @@ HEADERS = ("case", "implementation", "cache", "by", "first", "last", "change %",
 def answer(found: History) -> str:
     """How many rows changed, over which time."""
     first, last = (when(found.moments[place]) for place in (0, -1))
-    what = f"{len(found.changed)} of {_rows(len(found.trends))} changed"
+    what = f"{len(found.changed)} of {number_of(len(found.trends), 'row')} changed"
     return f"{found.suite} on {found.device}: {what} over {len(found.moments)} runs, {first} to {last}."
 
 
@@ -58,19 +58,15 @@ def _moved(steps: Sequence[Step]) -> str:
         if chosen:
             sizes = sorted(abs(ratio - 1) for ratio in chosen)
             ends = dict.fromkeys(f"{100 * size:.1f}" for size in (sizes[0], sizes[-1]))
-            parts.append(f"{_rows(len(chosen))} {word} by {' to '.join(ends)} %")
+            parts.append(f"{number_of(len(chosen), 'row')} {word} by {' to '.join(ends)} %")
     return ", ".join(parts)
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def suspects(event: Event) -> list[str]:
     """What may be to blame."""
     codes = Counter(step.code for _, step in event.rows)
-    told = [f"{_rows(count)} ({_names(event, code)}): {CODES[code]}." for code, count in codes.most_common()]
-    return told + [f"Between the two runs: {one}." for one in event.differences]
+    told = [f"{number_of(count, 'row')} ({_names(event, code)}): {CODES[code]}." for code, count in codes.most_common()]
+    return told + [f"What else changed: {one}." for one in event.differences]
 
 
 def _names(event: Event, code: str) -> str:

@@ -26,6 +26,7 @@ NEAR_END = 0.74  # share of the panel's width from which on a line's end is join
 LINE, SIGN = 11.5, 16  # points: height of a name beside a panel, and the way from the panel to its marker
 APART = 0.6  # width of a column of dots that are side by side
 FLOORS = {"events": "floor_s", "graph": "graph_floor_s"}  # limits of a run: times of an empty kernel, by method
+NAME_TAKES, NAME_COVERS = 0.25, 2.0  # of the panel's width; times the floor: what the name of a floor lies upon
 IN_SIGHT = 8  # a floor below the least time over this is not drawn
 
 
@@ -62,7 +63,7 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
             layout = laid_out({row.case: row.words for row in of_dtype}, to_scale=True)
             drawn.append(draw(axis, [_time_mark(row) for row in of_dtype], layout, looks))
-            _floor_lines(axis, run, of_dtype)
+            _floor_lines(axis, run, of_dtype, drawn[-1])
             axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
         style.settle(figure)  # the names go into the free fifth on the right, once the panels have their places
@@ -133,8 +134,9 @@ def _draw_name(axis: Axes, name: str, places: Sequence[Place], look: Look) -> No
             )  # fmt: skip
 
 
-def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row]) -> None:
-    """The time of an empty kernel by each method, where one is within sight of the times shown."""
+def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row], places: Sequence[Place]) -> None:
+    """The time of an empty kernel by each method, where one is within sight of the times shown; its name stands at the
+    end where it covers fewer points."""
     limits = run.environment.get("limits") or {}
     floors = {method: limits[key] for method in METHODS if limits.get(key := FLOORS[method])}
     least = min(view.seconds(row) for row in rows)
@@ -142,9 +144,12 @@ def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row]) -> None:
         return
     for method, floor in floors.items():
         axis.axhline(floor, color=SOFT, linestyle=":", linewidth=1.2, zorder=1, label="_")
+        left, right = axis.get_xlim()
+        beside = [(place.x - left) / (right - left) for place in places if 1 <= place.mark.value / floor <= NAME_COVERS]
+        at_left = sum(x < NAME_TAKES for x in beside) < sum(x > 1 - NAME_TAKES for x in beside)
         axis.annotate(
-            f"empty kernel, by {method}", (0.995, floor), xycoords=("axes fraction", "data"), xytext=(0, 3),
-            textcoords="offset points", ha="right", fontsize=8, color=SOFT,
+            f"empty kernel, by {method}", (0.005 if at_left else 0.995, floor), xycoords=("axes fraction", "data"),
+            xytext=(0, 3), textcoords="offset points", ha="left" if at_left else "right", fontsize=8, color=SOFT,
         )  # fmt: skip
 
 

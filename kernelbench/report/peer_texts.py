@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
-PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error", "version")
+PEER_HEADERS = ("peer", "cases", "fastest peer on", "mean time / ours", "least time / ours", "largest error", "version")
 WORDS = ("case", "ours", "best peer", "peer", "version")  # headers of columns without numbers
 _KINDS = {  # of columns in the terminal; the errors can be spared
     **dict.fromkeys(WORDS, TEXT),
@@ -37,7 +37,7 @@ def ahead(found: Sequence[Pair]) -> str:
     return (
         f"Ours is ahead of {_of(len(every) - len(faster), len(every))}: the {'fastest' if faster else 'nearest'}, "
         f"{name}, takes "
-        f"{view.ratio_text(peers.mean(of_name))} our time over {cases_text(len(of_name))} in common (geometric mean). "
+        f"{view.ratio_text(peers.mean(of_name))} our time (geometric mean over {cases_text(len(of_name))} in common). "
         f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
     )
 
@@ -66,7 +66,8 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
     if copied := [pair for pair in found if pair.share is not None]:
         lowest = min(copied, key=lambda pair: pair.share or 0.0)
         lines.append(
-            f"Ours reaches at least {_share(lowest.share)} of the copy ({labels[lowest.case]}); {copies.note(run)}."
+            f"Ours is at least {_share(lowest.share)} times as fast as the copy ({labels[lowest.case]}); "
+            f"the yardstick is {copies.note(run)}."
         )
     if steps := peers.falls(found, (curve for drawn in peers.curves(run).values() for curve in drawn)):
         fall, case = max(steps)
@@ -110,7 +111,7 @@ def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
     of_peers = peers.ratios(found)
     own = [name for name in errors if name not in of_peers]
     lines: list[tuple[str, ...]] = [
-        (name, str(len(errors[name])), "", "", "", _error(*errors[name]), "") for name in own
+        (f"{name} (ours)", str(len(errors[name])), "", "", "", _error(*errors[name]), "") for name in own
     ]
     for name, of_name in of_peers.items():
         best = sum(pair.best.name == name for pair in found)

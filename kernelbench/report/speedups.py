@@ -23,7 +23,8 @@ NUMBERED = 12  # most published figures that a panel has room to write beside th
 NAME = 28  # characters per line of a name
 HEIGHTS = (2.9, 2.4, 1.6)  # inches per panel of one, two and more: all of them fit on one screen
 NARROW = 2.0  # an axis that spans less has round numbers for ticks
-STEPS = ((4.0, (1.0, 1.25, 1.5, 1.75)), (16.0, (1.0, 1.5)), (300.0, (1.0,)))  # of doublings, up to that wide an axis
+STEPS = ((1.0, 1.25, 1.5, 1.75), (1.0, 1.5), (1.0,))  # within a doubling; as many as there is room for
+TICKS = (8.3, 8.3, 4.0)  # most ticks, by the number of panels as HEIGHTS
 
 
 def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
@@ -49,7 +50,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
             _published(axis, of_dtype, drawn[-1], devices, {name: look.colour for name, look in looks.items()})
             axis.axhline(1, color=INK, linewidth=1.0, zorder=1)
             axis.set_title(f"{dtype}, {cache}")
-            ratio_axis(axis)
+            ratio_axis(axis, most=TICKS[min(len(panels), len(TICKS)) - 1])
         figure.supylabel(f"speed-up over {baselines(comparison)}", fontsize=9.5, color=SOFT)
         style.settle(figure)
         for axis, of_dtype, places in zip(axes, panels.values(), drawn, strict=False):
@@ -103,15 +104,17 @@ def _marker(device: str, devices: Sequence[str]) -> str:
     return PUBLISHED[devices.index(device) % len(PUBLISHED)]
 
 
-def ratio_axis(axis: Axes, which: str = "y") -> None:
-    """Equal distances are equal factors."""
+def ratio_axis(axis: Axes, which: str = "y", most: float = TICKS[0]) -> None:
+    """Equal distances are equal factors; with `most` ticks, about."""
+    from math import log2
+
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     (axis.set_yscale if which == "y" else axis.set_xscale)("log", base=2)
     axis.margins(*((None, 0.14) if which == "y" else (0.14, None)))
     low, high = axis.get_ylim() if which == "y" else axis.get_xlim()
     target = axis.yaxis if which == "y" else axis.xaxis
-    subs = next((subs for widest, subs in STEPS if high / low <= widest), None)
+    subs = next((subs for subs in STEPS if log2(high / low) * len(subs) <= most), None)
     if high / low < NARROW:
         target.set_major_locator(MaxNLocator(4))
     else:

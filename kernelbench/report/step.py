@@ -69,10 +69,10 @@ def remarks(summed: StepSum) -> list[str]:
     """What the sums say, why there is none, and what they leave out."""
     found = []
     if ratio := summed.ratio:
-        of = f"{view.ratio(ratio.low)} .. {view.ratio(ratio.high)}"
-        found.append(
-            f"Unfused over fused: {view.ratio_text(ratio.value)}" + (f" ({of})" if summed.unit == "s" else "") + "."
-        )
+        timed = summed.unit == "s"
+        takes, much = ("takes", "as long") if timed else ("moves", "as many bytes")
+        interval = f", 95 % interval {view.ratio(ratio.low)} to {view.ratio(ratio.high)}" if timed else ""
+        found.append(f"Unfused, a step {takes} {view.ratio(ratio.value)} times {much} as fused{interval}.")
     for side in SIDES:
         if missing := summed.missing(side):
             found.append(f"No sum of the {side} step, for a part of it would be none: {'; '.join(missing)}.")

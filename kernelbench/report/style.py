@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 INK, SOFT, MUTED, FAINT, PAPER = "#1f2328", "#656d76", "#a8b1ba", "#d8dee4", "#ffffff"
 WIDTH = 8.6  # inches, of every chart
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-GOOD, BAD, HEAT = "#17692f", "#b3261e", "#6a4fb3"  # never the colour of an implementation
+GOOD, PART, BAD, HEAT = "#17692f", "#855600", "#b3261e", "#6a4fb3"  # never the colour of an implementation
 MARKERS = "osD^vPX<>*h8pd"
 VARIABLES = {
     INK: "--ink", SOFT: "--soft", MUTED: "--muted", FAINT: "--line", PAPER: "--paper",
-    GOOD: "--good", BAD: "--bad", HEAT: "--heat",
+    GOOD: "--good", PART: "--warn", BAD: "--bad", HEAT: "--heat",
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }  # fmt: skip
 _loading = threading.Lock()

@@ -10,6 +10,7 @@ from kernelbench.compare.comparison import ComparedRow, Comparison
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
+from kernelbench.core.units import number_of
 from kernelbench.explain import evidence
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.report import peer_texts, peers, step, view
@@ -30,7 +31,7 @@ def headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict])
 
 
 def _speeds(run: Run, comparison: Comparison) -> list[str]:
-    """The range over all cases of implementations with published speed-ups, else of the fastest one."""
+    """The range over all cases of implementations with published speed-ups, else of the fastest kernel."""
     roles = {row.implementation: row.role for row in run.rows}
     found: dict[str, list[ComparedRow]] = {}
     for row in comparison:
@@ -38,14 +39,15 @@ def _speeds(run: Run, comparison: Comparison) -> list[str]:
             found.setdefault(row.implementation, []).append(row)
     cited = [name for name, rows in found.items() if any(row.published_speedup for row in rows)]
     ranked = sorted(found, key=lambda name: -_mean([row.speedup or 1.0 for row in found[name]]))
-    named = [name for name in ranked if name in cited][:MOST_CITED] or ranked[:1]
+    kernels = [name for name in ranked if roles.get(name) == "kernel"]  # claims are about kernels, not about libraries
+    named = [name for name in ranked if name in cited][:MOST_CITED] or kernels[:1] or ranked[:1]
     return [_speed(name, found[name]) for name in named]
 
 
 def _speed(name: str, rows: Sequence[ComparedRow]) -> str:
     over = rows[0].baseline
     against = "as on the GPU it was published for" if over == PUBLISHED else f"as {over}"
-    cases = "1 case" if len(rows) == 1 else f"{len(rows)} cases"
+    cases = number_of(len(rows), "case")
     published = [row.published_speedup for row in rows if row.published_speedup]
     beside = f" (published: {_range(published)})" if published else ""
     return f"{name} is {_range([row.speedup or 0.0 for row in rows])} as fast {against} on {cases}{beside}."
@@ -86,14 +88,14 @@ def counted_lines(
     seen = [one for one in found if one.seen]
     confirmed = sum(one.decision == "confirmed" for one in seen)
     decided = [f"{one.id} {one.verdict}" for one in verdicts if one.verdict != NOT_DECIDED]
-    here = f"Counted here: {confirmed} of {len(seen)} published explanations confirmed on every case"
+    here = f"Counted here: {confirmed} of {len(seen)} published explanations are confirmed on every case"
     if not seen:
-        here = "Counted here: nothing that a published explanation is about"
+        here = "Counted here: nothing that a published explanation mentions"
     lines = [
         f"No times: {run.device} counts what kernels do; {counts}.",
         f"Recorded on a GPU: {' '.join(recorded)}",
         f"To see it: {command}",
-        here + (f"; {', '.join(decided)}." if decided else "."),
+        here + (f"; claims decided by counts: {', '.join(decided)}." if decided else "."),
     ]
     if not recorded:
         lines[1:3] = [f"No recorded run on a GPU has these cases of suite '{run.suite}'."]

@@ -44,10 +44,11 @@ class BuildLine:
 
 def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
     """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or why there is none)."""
-    return list_table(
-        ("case", "implementation", "launches", "why"),
-        [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
-    )
+    rows = [
+        (case, name, "\n".join([*launches, *(f"  {reason}" for reason in reasons)]))
+        for case, name, launches, reasons in entries
+    ]
+    return list_table(("case", "implementation", "launches, and why"), rows)
 
 
 def build_table(lines: Iterable[BuildLine]) -> Table:
@@ -64,21 +65,30 @@ def build_table(lines: Iterable[BuildLine]) -> Table:
     return new_table("", ["implementation", "cases", *numeric, "loads", "note"], rows)
 
 
-def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> Table:
-    """Verification. `entries`: (case, implementation, status, check, reason)."""
+def check_table(entries: Iterable[tuple[str, str, str, Check | None]]) -> Table:
+    """Verification. `entries`: (case, implementation, status, check)."""
     rows: list[Sequence[str | Cell]] = []
-    for case, name, status, check, reason in entries:
+    for case, name, status, check in entries:
         errors: tuple[float | None, ...] = (None,) * 4
         if check:
             allowed = check.tolerance
             errors = (check.max_absolute_error, allowed.absolute, check.max_relative_error, allowed.relative)
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
-        message = reason or (check.message if check else "")
-        rows.append((case, name, styled(status, status.replace(", ", ",\n")), *numbers, message))
+        rows.append((case, name, styled(status), *numbers))
     numeric = columns({**NUMBER, "spare": 1}, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
-    table = new_table("", ["case", "implementation", ("status", WORD), *numeric, "reason"], rows)
+    table = new_table("", ["case", "implementation", ("status", WORD), *numeric], rows)
     table.caption = "allowed: abs. + rel. times the expected value"
     return table
+
+
+def reasons_table(groups: Iterable[view.ReasonGroup], labels: Mapping[str, str], title: str) -> Table:
+    """Rows that are not ok, and why; of many cases with one reason, three are named."""
+    rows = []
+    for group in groups:
+        more = len(group.cases) - 3
+        shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
+        rows.append((group.implementation, styled(group.status), shown, group.reason))
+    return new_table(title, ("implementation", "status", "cases", "reason"), rows)
 
 
 def list_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:

@@ -172,24 +172,28 @@ class ReasonGroup:
 
 
 def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
-    """What has no time, grouped by reason.
+    """What has no time, grouped by reason."""
+    return grouped_reasons(
+        (row.implementation, shown_status(row.status, row.role), row.case, row.reason)
+        for row in rows
+        if row.status != "ok"
+    )
+
+
+def grouped_reasons(entries: Iterable[tuple[str, str, str, str]]) -> list[ReasonGroup]:
+    """`entries`: implementation, status as shown, case, reason.
 
     Reasons of unsupported and skipped rows that differ in their numbers alone ("got 2048", "got 4096") count as alike,
     and so do all of a specimen: the first is shown.
     """
     groups: dict[tuple[str, str, str], ReasonGroup] = {}
-    for row in rows:
-        if row.status == "ok":
-            continue
-        status = shown_status(row.status, row.role)
-        pattern = "" if status == AS_EXPECTED else f"{row.case} {row.reason}"
+    for name, status, case, reason in entries:
+        pattern = "" if status == AS_EXPECTED else f"{case} {reason}"
         if status in ("unsupported", "skipped"):
-            pattern = re.sub(r"\d+", "#", row.reason)
-        group = groups.setdefault(
-            (row.implementation, status, pattern), ReasonGroup(row.implementation, status, row.reason, [])
-        )
-        if row.case not in group.cases:
-            group.cases.append(row.case)
+            pattern = re.sub(r"\d+", "#", reason)
+        group = groups.setdefault((name, status, pattern), ReasonGroup(name, status, reason, []))
+        if case not in group.cases:
+            group.cases.append(case)
     return list(groups.values())
 
 

@@ -50,7 +50,7 @@ class Run:
 
     @property
     def device(self) -> str:
-        return str(self.environment.get("device", {}).get("name", "unknown device"))
+        return str(self.environment.get("device", {}).get("name", "an unknown GPU"))
 
     @property
     def simulated(self) -> bool:

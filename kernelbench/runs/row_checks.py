@@ -13,6 +13,7 @@ from typing import Any
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.operations import read_shape
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
+from kernelbench.core.units import number_of
 from kernelbench.runs.files import MAX_RESULTS_BYTES
 from kernelbench.runs.records import RESULTS, TEXTS, Row, row_of
 
@@ -53,7 +54,7 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
         raise ResultsError(f"{path}:1: expected the names of columns, each once")
     for number, line in enumerate(cells[1:], start=2):
         if len(line) != len(header):
-            raise refused(path, number, f"cannot be read: {len(line)} cells, but there are {len(header)} columns")
+            raise refused(path, number, f"cannot be read: {number_of(len(line), 'cell')}, expected {len(header)}")
         longest = max(len(one) for name, one in zip(header, line, strict=True) if name not in _ANY_LENGTH)
         if longest > MAX_TEXT:
             raise refused(path, number, f"a cell of {longest} characters; the limit is {MAX_TEXT}")

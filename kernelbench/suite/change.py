@@ -45,7 +45,7 @@ def read_changes(sets: Sequence[str], types: Sequence[str]) -> Changes | None:
         match = _SET.fullmatch(text.strip())
         values = [value.strip() for value in match[2].split(",")] if match else []
         if match is None or (match[1] != SHAPE and any("x" in value for value in values)):
-            raise InputError(f"--set {shown(text)}: expected such as seq=77,100,333, or shape=64x77 for a whole shape")
+            raise InputError(f"--set {shown(text)}: expected NAME=SIZE,.. as in seq=77,100,333, or shape=64x77")
         if match[1] == SHAPE:
             shapes = tuple(dict.fromkeys(map(read_shape, values)))
         else:

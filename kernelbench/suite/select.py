@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from kernelbench.core import places
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL, shape_text
@@ -74,6 +75,14 @@ def select_part(suite: Suite, part: str) -> Suite:
     return replace(suite, cases=tuple(case for case in suite.cases if case.key in own))
 
 
+def _suites_with(name: str, operations: Collection[str]) -> list[str]:
+    """Shipped suites of these operations that have the implementation in their list."""
+    item = re.compile(rf"(?:^ *- |[\[,] *){re.escape(name)} *(?:[],]|$)", re.MULTILINE)
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(places.SUITES.glob("*.yaml"))}
+    own = {stem: text for stem, text in texts.items() if any(f"\noperation: {one}\n" in text for one in operations)}
+    return [stem for stem, text in own.items() if item.search(text.partition("\nimplementations:")[2])]
+
+
 def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
     """The suite with only these implementations ('ft,oneflow' are two), in the suite's order, and with the cases that
     any of them runs.
@@ -84,8 +93,9 @@ def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
     wanted = [name.strip() for given in names for name in given.split(",") if name.strip()]
     for name in wanted:
         if name not in suite.implementations:
-            nearest = suggest(name, suite.implementations)
-            raise InputError(f"suite '{suite.name}' has no implementation {shown(name)}{nearest}")
+            elsewhere = _suites_with(name, {case.operation for case in suite.cases})
+            hint = f"; suites with it: {', '.join(elsewhere)}" if elsewhere else suggest(name, suite.implementations)
+            raise InputError(f"suite '{suite.name}' has no implementation {shown(name)}{hint}")
     if not wanted:
         raise InputError(f"no implementation named; suite '{suite.name}' has {', '.join(suite.implementations)}")
     chosen = replace(suite, implementations=tuple(name for name in suite.implementations if name in wanted))

@@ -41,7 +41,9 @@ def counted_lines(found: Answer, counts: str = "--all prints the counts") -> lis
     if there and not {row.case for row in run.rows} & {row.case for row in there.rows}:
         there = None  # other sizes or types
     baseline = next((row.baseline for row in found.comparison), "")
-    if (there and baseline not in {row.implementation for row in there.rows}) or step_of(run):
+    own = there.environment.get("baseline") if there else ""
+    forced = own not in {row.implementation for row in run.rows}  # an --only without the suite's baseline
+    if (there and baseline not in {row.implementation for row in there.rows}) or step_of(run) or forced:
         baseline = ""  # the recorded run has its own
     recorded = _recorded_answer(folder, baseline or None) if folder and there else None
     said = summary.headline(recorded.run, recorded.comparison, recorded.verdicts) if recorded else []

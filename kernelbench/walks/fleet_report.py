@@ -29,7 +29,7 @@ def report_fleet(folder: Path, out: Path | None) -> tuple[Path, list[str]]:
     title = f"{', '.join(shown.suites)} on {', '.join(shown.labels)}"
     kinds = Counter(gpu.kind for gpu in fleet.gpus)
     facts = {
-        "GPUs": ", ".join(f"{count} x {kind}" for kind, count in kinds.items()),
+        "GPUs": ", ".join(kind if count == 1 else f"{count} x {kind}" for kind, count in kinds.items()),
         "Hosts": ", ".join(dict.fromkeys(gpu.host for gpu in fleet.gpus)),
         "Cases": "divided among the GPUs" if fleet.shared else "all on each GPU",
         "Started": fleet.started[:16].replace("T", " ") + " UTC",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kernelbench.compare.history import History
 
 
+NAMED = 3  # runs left out that an error names
+
+
 @dataclass(frozen=True)
 class Histories:
     """What a folder of runs tells."""
@@ -37,8 +40,13 @@ def history(folder: Path | None, suite: str | None, progress: Progress) -> Histo
     several = {key: runs for key, runs in groups.items() if len(runs) > 1}
     if not several:
         of_suite = f" of '{name}'" if name else ""
-        why = f" {'; '.join(left_out)}" if left_out else ""
-        raise ResultsError(f"{place}: no two timed runs{of_suite} on one model of GPU; a history needs two.{why}")
+        folder_of_runs = f" A folder of runs is named with --runs {suite}." if suite and Path(suite).is_dir() else ""
+        why = [f"\n  left out: {one}" for one in left_out[:NAMED]]
+        why += [f"\n  and {len(left_out) - NAMED} more"] if left_out[NAMED:] else []
+        raise ResultsError(
+            f"{place}: no two timed runs{of_suite} on one model of GPU; a history needs two.{folder_of_runs}"
+            + "".join(why)
+        )
     left_out += [
         f"{runs[0].folder}: the only run of {suite} on {device}"
         for (suite, device), runs in groups.items()

@@ -127,6 +127,22 @@ def test_an_unknown_baseline_is_told_with_those_there_are(project: Project, comm
         assert len(err.splitlines()) == 1
 
 
+def test_an_unknown_implementation_is_told(project: Project, command: Command) -> None:
+    assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
+    _, err = ended(2, command("compare", "--only", "good,othr"))
+    assert err == "--only good,othr: the run has no 'othr'; did you mean 'other'?\n"
+
+
+def test_the_help_crops_no_sentence() -> None:
+    for width in (80, 100):
+        shown = subprocess.run(
+            [sys.executable, "-m", "kernelbench", "--help"],
+            capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": str(width)},
+        ).stdout  # fmt: skip
+        assert "..." not in shown.partition("Options:")[2], "a summary of a command is cut off"
+        assert max(map(len, shown.splitlines())) <= width
+
+
 def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
     assert command("run", project.suite("good"), "--quick", "--no-report")[0] == 0
     path = project.runs[0] / "environment.json"

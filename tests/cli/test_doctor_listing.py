@@ -37,7 +37,9 @@ def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pyt
     assert found["kernels and suites"].text.startswith("6 kernels of 1 operation in ")
 
 
-def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_told_with_the_way_to_get_it(
+    project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     no_compiler = NoCompiler("no CUDA compiler; looked at\n  PATH: not found\n\nmore")
     no_device = NoDevice("No CUDA device: none.\n\nWhat works without a GPU:")
     monkeypatch.setattr(metadata, "version", raising(metadata.PackageNotFoundError("cupy")))
@@ -46,7 +48,9 @@ def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkey
     found = findings()
     missing = {what: finding for what, finding in found.items() if not finding.fine}
     assert set(missing) == {"compiler", "CuPy", "GPU"}
-    assert missing["CuPy"].text.startswith(f"not installed; pip install -e '{places.ROOT}[cuda13]'")
+    assert missing["CuPy"].text.endswith(f"\n  pip install -e '{places.ROOT}[cuda13]'")
+    lines = command("doctor")[1].splitlines()
+    assert f"  pip install -e '{places.ROOT}[cuda13]'" in lines, "whole, to be copied"
     assert missing["GPU"].text == "No CUDA device: none.", "the advice is the command's own"
     assert missing["compiler"].text == "no CUDA compiler; looked at\n  PATH: not found"
     assert {finding.needed_for for finding in missing.values()} == {
@@ -128,7 +132,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
     assert rows[1] == ("20260101-a-s", "Some GPU", "2026-05-04 12:30", "2", "")
     assert rows[2][0] == "20250101-a-s"
     assert rows[2][4].startswith(f"cannot be read: {damaged}/results.csv")
-    assert rows[3][:2] == ("h200/s", "unknown device")
+    assert rows[3][:2] == ("h200/s", "an unknown GPU")
 
 
 @pytest.mark.usefixtures("judged_once")

@@ -174,7 +174,7 @@ def two_cases(build, published_case):
 def test_an_explanation_is_decided_by_counters(two_cases, ledger, published_case):
     answer = verdict(two_cases, ledger, {published_case(seq).key: trees() for seq in (16, 32)})
     assert answer.verdict == "holds"
-    assert answer.sentence.startswith("Counted by the simulator on all 2 cases: confirmed: threads picked by")
+    assert answer.sentence.startswith("Counted by the simulator on both cases: confirmed: threads picked by")
     assert "(tree_strided 3.30, tree_modulo 1.00)" in answer.sentence
     assert answer.cases[0].direction is True
     assert "confirmed: consecutive threads" in answer.cases[0].text

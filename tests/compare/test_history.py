@@ -89,9 +89,9 @@ def test_what_changed_at_a_step_is_named() -> None:
     (event,) = history_of([dated(run, 0), dated(run, 1), dated(slower, 2, device=device, git_commit="abc")]).events
     told = suspects(event)
     assert (event.before, event.moment) == (1, 2)
-    assert f"{len(event.rows)} rows (ft): the same machine code, so not their source." in told
-    assert "Between the two runs: driver: 580.159.04, then 590.00." in told
-    assert f"Between the two runs: commit: {run.environment['git_commit'][:12]}, then abc." in told
+    assert f"{len(event.rows)} rows (ft): machine code as before, so their source is not the cause." in told
+    assert "What else changed: driver: 580.159.04, then 590.00." in told
+    assert f"What else changed: commit: {run.environment['git_commit'][:12]}, then abc." in told
 
     code = dict(run.environment["code"])
     binary = next(row.binary for row in run.rows if row.implementation == "ft")

@@ -58,7 +58,8 @@ def test_what_was_required_and_who_asked_stand_beside_it(build):
     assert answer.size.required == "2 times (1.60 to 2.50)"
     assert (answer.size.by, answer.size.words) == ("stated", "twice as fast")
     assert answer.cases[0].required == pytest.approx((1.6, 2.5))
-    assert answer.sentence == "the new one: 3.00 times as fast as old on the one case; stated: 2 times (1.60 to 2.50)."
+    said = "the new one is 3.00 times as fast as old on the one case; stated: 2 times (1.60 to 2.50)."
+    assert answer.sentence == said
 
 
 def test_a_size_by_the_figures_is_asked_of_the_cases_that_have_one(build):
@@ -69,16 +70,16 @@ def test_a_size_by_the_figures_is_asked_of_the_cases_that_have_one(build):
     answer = judged(build, claim)
     assert answer.verdict == "holds"
     assert [case.required for case in answer.cases] == [pytest.approx((3.2, 5.0)), None]
-    assert "(published 4.00 at 1 of them, V100)" in answer.sentence
+    assert "(published 4.00 at 1 of them, on V100)" in answer.sentence
     assert [answer.met(case) for case in answer.cases] == [True, True]
 
 
 @pytest.mark.parametrize(
     ("second", "outcome", "said"),
     [
-        (90, "holds in part", "; the direction holds at seq=16; does not at seq=32; the size"),
-        (300, "holds in part", "; the size holds at seq=16; does not at seq=32."),
-        (190, "holds", "on all 2 cases; stated: 2 times (1.60 to 2.50)."),
+        (90, "holds in part", "; the direction holds at seq=16, but not at seq=32; the size"),
+        (300, "holds in part", "; the size holds at seq=16, but not at seq=32."),
+        (190, "holds", "on both cases; stated: 2 times (1.60 to 2.50)."),
     ],
 )
 def test_the_sentence_names_the_cases_on_each_side(build, second, outcome, said):
@@ -96,7 +97,7 @@ def test_a_case_near_the_floor_does_not_count_and_is_named(build):
     answer = judged(build, claim_of(**FASTER))
     assert answer.verdict == "holds"
     assert [case.counts for case in answer.cases] == [False, True]
-    assert answer.sentence == "new: 2.00 times as fast as old on 1 of 2 cases; 1 too short to count."
+    assert answer.sentence == "new is 2.00 times as fast as old on 1 of 2 cases; 1 case too short to count."
 
 
 def test_a_slow_side_near_nothing_but_a_fast_side_near_the_floor_does_not_count(build):
@@ -365,7 +366,7 @@ def test_where_times_play_a_part_a_case_near_the_floor_does_not_count(build):
         timed(build, {"good": good, "fused": fused}, case=build.case(1, n, axes={"n": n}))
     answer = judged(build, claim_of(**SPECIMEN, slower_than="fused"))
     assert [case.counts for case in answer.cases] == [False, True]
-    assert "takes 2.00 times the time of fused; 1 too short to count." in answer.sentence
+    assert "takes 2.00 times the time of fused; 1 case too short to count." in answer.sentence
     assert judged(build, claim_of(**SPECIMEN)).cases[0].counts
 
 

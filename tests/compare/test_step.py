@@ -56,7 +56,7 @@ def test_a_slower_sum_does_not_hold_though_one_part_is_faster(judged):
 def test_the_interval_has_every_part_at_its_end(judged):
     found = judged(unfused_us=20.0, fused_us=25.2, spread=0.2)
     assert found.verdict == "not decided"
-    assert "; open at a step" in found.sentence
+    assert "; it is open at a step" in found.sentence
 
 
 def test_without_a_part_nothing_is_judged(judged):

@@ -42,7 +42,7 @@ def view(*members: Member) -> FleetView:
 
 def test_equal_gpus_agree_on_all(recorded: Run) -> None:
     shown = view(member("h200-0", recorded), member("h200-1", recorded))
-    assert shown.sentences == ["4 of 4 published claims are decided on 2 GPUs; 0 verdicts differ between GPUs."]
+    assert shown.sentences == ["4 of 4 published claims are decided on 2 GPUs; all GPUs agree."]
     (spread,) = shown.spreads
     assert spread.mean == 1
     assert (spread.verdicts["SLOWER"], spread.verdicts["FASTER"], list(spread.outliers)) == (0, 0, [])
@@ -126,7 +126,8 @@ def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
     bounds = [line for line in shown.bounds if line.implementation == "oneflow"]
     assert all(line.values["a100"] > line.values["h200"] for line in bounds)
     assert shown.means == shown.spreads == []
-    assert "4 published claims are decided on 2 GPUs" in shown.sentences[0]
+    assert shown.sentences[0].startswith("2 simulated GPUs counted what kernels do and timed nothing: ")
+    assert "4 published claims are decided on 2 GPUs" in shown.sentences[1]
     page = write_fleet_page(shown, "<title>", {"x": "<y>"}, [], tmp_path / "report.html").read_text()
     assert "Counts that differ by architecture" in page
     assert "&lt;title&gt;" in page

@@ -8,10 +8,16 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from matplotlib.figure import Figure
 
+from kernelbench.compare.answer import answer
+from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Part
+from kernelbench.core import places
 from kernelbench.core.errors import RunWarning
 from kernelbench.report import charts, lines, style, view
-from kernelbench.runs.results import Run
+from kernelbench.report.claim_chart import claim_figure
+from kernelbench.report.speedups import TICKS, speedup_figure
+from kernelbench.runs.results import Run, read_run
 
 EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
 
@@ -116,3 +122,43 @@ def test_a_run_of_very_many_has_no_charts_and_that_is_told(example, column: str,
         assert charts.all_charts(run, example.comparison) == []
     few = dataclasses.replace(run, rows=rows[:10])
     assert charts.all_charts(few, example.comparison)
+
+
+def test_a_claim_whose_direction_is_met_and_size_is_not_has_a_sign_of_its_own():
+    part = Part("faster", "set here", "why", "yes")
+    cases = (
+        CaseVerdict("a", "a", 3.0, "", direction=True, size=False, required=(1.6, 2.5)),
+        CaseVerdict("b", "b", 2.0, "", direction=True, size=True, required=(1.6, 2.5)),
+        CaseVerdict("c", "c", 0.9, "", direction=False, size=False, required=(1.6, 2.5)),
+    )
+    verdict = ClaimVerdict("id", "title", "holds in part", "", cases, part, part)
+    (legend,) = claim_figure("faster", verdict).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["met", "direction met, size not", "not met", "required"]
+
+
+def test_what_is_required_is_drawn_whole_where_its_nearer_end_is_near():
+    part = Part("2 times", "stated", "twice", "no")
+    case = CaseVerdict("a", "a", 1.1, "", size=False, required=(1.6, 2.5))
+    (axis,) = claim_figure("faster", ClaimVerdict("id", "title", "does not hold", "", (case,), None, part)).axes
+    assert axis.get_xlim()[1] > 2.5
+
+
+def test_low_panels_have_few_ticks():
+    relu = answer(read_run(places.RECORDED / "h200" / "relu"))
+    figure = speedup_figure(relu.run, relu.comparison, "cold")
+    assert len(figure.axes) == 3, "a panel per dtype, each of them low"
+    for axis in figure.axes:
+        low, high = axis.get_ylim()
+        shown = [tick for tick in axis.get_yticks() if low <= tick <= high]
+        assert 2 <= len(shown) <= TICKS[2] + 1, shown
+
+
+@pytest.mark.parametrize(("x", "at"), [(0.9, "left"), (0.1, "right")])
+def test_the_name_of_a_floor_covers_no_points(example, x, at):
+    axis = Figure().subplots()
+    axis.set_xlim(0, 1)
+    floor = example.run.environment["limits"]["floor_s"]
+    rows = view.shown_rows(example.run)
+    lines._floor_lines(axis, example.run, rows, [lines.Place(x, lines.Mark("a", "ours", 1.2 * floor), None)])
+    (name,) = [text for text in axis.texts if text.get_text() == "empty kernel, by events"]
+    assert name.get_horizontalalignment() == at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,13 @@ def test_tables_fit_and_have_every_count(run: Run) -> None:
     assert "3 of 9 rows ran a sample of their blocks" in " ".join(text.split())
     assert "a library call" in text
     assert "Median" not in text
+
+
+def test_a_dash_is_explained_only_where_there_is_one(run: Run) -> None:
+    assert "-: no such access" not in counts.note(run)
+    of_oneflow = next(row for row in run.rows if row.implementation == "oneflow")
+    others = tuple(row for row in run.rows if row is not of_oneflow)
+    assert "-: no such access" in counts.note(replace(run, rows=others))
 
 
 def test_only_what_was_counted_gets_a_chart(run: Run) -> None:

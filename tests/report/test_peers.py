@@ -115,13 +115,13 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
         "columns=1", "ours", "20.00 µs", "2e-08", "cudnn", "30.00 µs", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
     assert peer_texts.peer_lines(run, found) == [
-        ("ours", "3", "", "", "", "2e-08", ""),
+        ("ours (ours)", "3", "", "", "", "2e-08", ""),
         ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~", "version not recorded"),
         ("torch", "3", "0", "2.00x", "2.00x", "4e-08", "version not recorded"),
     ]
     first, second = peer_texts.sentences(run, found, labels)
     assert first.startswith("The best peer takes 1.50x our time over 3 cases (geometric mean), and 1.50x at the lowest")
-    assert second == "Ours reaches at least 0.90 of the copy (columns=1); one copy kernel."
+    assert second == "Ours is at least 0.90 times as fast as the copy (columns=1); the yardstick is one copy kernel."
 
 
 def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
@@ -206,7 +206,10 @@ def test_the_yardstick_is_the_best_of_several_copies(make):
     run = slowed(make(seconds=SEVERAL), "2", 2, "copy_1")
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert [pair.share for pair in found] == pytest.approx([0.8, 0.9, 0.8]), "case by case"
-    said = "Ours reaches at least 0.80 of the copy (columns=1); the best of copy, copy_1, copy_streamed."
+    said = (
+        "Ours is at least 0.80 times as fast as the copy (columns=1); "
+        "the yardstick is the best of copy, copy_1, copy_streamed."
+    )
     assert peer_texts.sentences(run, found, labels)[1] == said
     assert {row.implementation for row in copies.best_copies(run.rows).values()} == {"copy", "copy_1"}
     faster = (dataclasses.replace(row, cache="warm", median_s=row.median_s / 9) for row in run.rows)
@@ -276,14 +279,14 @@ def test_a_long_sweep_has_curves_in_place_of_bars(make):
 
 def test_the_page_opens_with_who_is_ahead(make):
     assert peer_texts.ahead(peers.pairs(make())) == (
-        "Ours is ahead of both peers: the nearest, cudnn, takes 1.50x our time over 3 cases in common "
-        "(geometric mean). Case by case, a peer is faster on 0 of 3."
+        "Ours is ahead of both peers: the nearest, cudnn, takes 1.50x our time "
+        "(geometric mean over 3 cases in common). Case by case, a peer is faster on 0 of 3."
     )
     behind = slowed(make(sizes=(1, 2)), "1", 2.2, "ours", "ours_too")
     few = without(behind, lambda row: row.implementation == "torch" and row.case.startswith("columns=2 "))
     assert peer_texts.ahead(peers.pairs(few)) == (
-        "Ours is ahead of 1 of 2 peers: the fastest, torch, takes 0.91x our time over 1 case in common "
-        "(geometric mean). Case by case, a peer is faster on 1 of 2."
+        "Ours is ahead of 1 of 2 peers: the fastest, torch, takes 0.91x our time "
+        "(geometric mean over 1 case in common). Case by case, a peer is faster on 1 of 2."
     )
     last = slowed(make(sizes=(1,)), "1", 9, "ours", "ours_too")
     assert peer_texts.ahead(peers.pairs(last)).startswith(

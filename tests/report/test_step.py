@@ -37,7 +37,8 @@ def test_a_line_has_operation_case_calls_both_times_and_both_sums():
 
 
 def test_what_the_sums_say_and_leave_out():
-    assert step.remarks(summed()) == ["Unfused over fused: 2.50x (2.45 .. 2.55).", "Left out: the rest"]
+    said = "Unfused, a step takes 2.50 times as long as fused, 95 % interval 2.45 to 2.55."
+    assert step.remarks(summed()) == [said, "Left out: the rest"]
 
 
 def test_a_missing_part_is_told_and_its_side_has_no_sum():
@@ -62,7 +63,7 @@ def test_the_chart_has_a_bar_for_each_whole_sum_alone(missing):
 def test_of_the_simulator_bytes_are_shown():
     counted = summed(unit="B")
     assert step.title(counted).startswith("Bytes per step")
-    assert step.remarks(counted)[0] == "Unfused over fused: 2.50x."
+    assert step.remarks(counted)[0] == "Unfused, a step moves 2.50 times as many bytes as fused."
 
 
 def test_the_table_of_the_terminal_fits_its_width(capsys):

@@ -195,7 +195,7 @@ def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
     run = read_run(tmp_path)
     assert len(run.rows) == 0
     assert list(run.samples.columns) == list(NAMES)
-    assert (run.suite, run.device) == (tmp_path.name, "unknown device")
+    assert (run.suite, run.device) == (tmp_path.name, "an unknown GPU")
 
 
 def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
@@ -287,7 +287,7 @@ def test_rows_without_an_environment_are_read(folder: Path) -> None:
     (folder / ENVIRONMENT_FILE).unlink()
     with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; the GPU and the versions"):
         run = read_run(folder)
-    assert (run.suite, run.device, len(run.rows)) == ("softmax", "unknown device", 2)
+    assert (run.suite, run.device, len(run.rows)) == ("softmax", "an unknown GPU", 2)
     text = (folder / RESULTS_FILE).read_text()
     (folder / RESULTS_FILE).write_text(text.replace("softmax,seq", "../softmax,seq"))
     with pytest.warns(RunWarning):

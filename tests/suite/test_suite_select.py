@@ -89,11 +89,16 @@ def test_only_keeps_order_cases_and_baseline(suite):
     assert select_implementations(suite, ["oneflow", " naive "]) == chosen
 
 
+def test_only_of_a_name_that_another_suite_has(suite):
+    with pytest.raises(InputError, match=r"no implementation 'one_read_rows'; suites with it: .*peers_softmax"):
+        select_implementations(suite, ["one_read_rows"])
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
         (["onflow"], "suite 'test' has no implementation 'onflow'; did you mean 'oneflow'?"),
-        (["ft,torch"], "suite 'test' has no implementation 'torch'; expected one of naive, ft, oneflow"),
+        (["ft,nobody"], "suite 'test' has no implementation 'nobody'; expected one of naive, ft, oneflow"),
         ([","], "no implementation named; suite 'test' has naive, ft, oneflow"),
     ],
 )

@@ -69,6 +69,9 @@ def test_nothing_verified_is_no_success(project: Project, command: Any) -> None:
     out, err = ended(1, command("check", project.suite("good, compiled", "[32]"), "--only", "compiled"))
     assert out.startswith("0 of 6 right; 6 unsupported\n")
     assert "Nothing was verified: every row is unsupported, skipped or failed" in err
+    reasons = out.partition("Not right, and why")[2].partition("\nnormal: ")[0]
+    assert reasons.split().count("unsupported") == 1, "one reason, one row, however many inputs have it"
+    assert "and 3 more" in reasons
 
 
 def test_an_unknown_distribution_ends_with_2(planted: Project, command: Any) -> None:

@@ -110,9 +110,8 @@ def test_only_the_kernel_that_changed_is_measured(versions: Versions, command: C
     for folder in (base, head):
         write_version(folder, "// the same", names=("fine",))
     out, _ = ended(3, command("gate", base, head, "--cache", "cold", "--out", "kept"))
-    assert "2 of 4 pairs of a kernel and a case run the same machine code in both: not measured." in " ".join(
-        out.split()
-    )
+    said = " ".join(out.split())
+    assert "Not measured, because both run the same machine code: 2 of 4 rows (a kernel on a case)." in said
     assert {row.implementation for row in read_run(Path("kept") / "softmax").rows} == {
         "mine",
         "mine.base",
@@ -211,7 +210,7 @@ def test_the_simulator_names_counts_and_calls_nothing_slower(
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     told = " ".join(ended(0, command("gate", base, head, "--markdown", "gate.md"))[0].split())
     assert told.startswith(
-        "softmax: 2 of 2 pairs of a kernel and a case have other machine code or launches, 2 other counts."
+        "softmax: HEAD changes the machine code or launches of 2 of 2 rows (a kernel on a case), and the counts of 2."
     )
     assert "times nothing: it calls none faster or slower" in told
     assert "columns=8 mine warp instructions 100 125 +25.0" in told

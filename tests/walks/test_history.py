@@ -38,7 +38,7 @@ def test_the_answer_comes_first_then_the_step_and_its_suspects(nightly: Path, co
     assert told.startswith("small on Fake GPU: 2 of 4 rows changed over 4 runs, 2")
     assert "2 rows slower by 9.8 %." in told
     assert "2 rows (good): calls of a library." in told
-    assert "Between the two runs: commit: before, then after." in told
+    assert "What else changed: commit: before, then after." in told
     assert told.index("2 rows slower") < told.index("Rows; + is slower") < told.index("Runs run started commit")
     assert "columns=8 good cold events 51.00 µs 56.00 µs +9.80 3: +9.80" in told
     assert " other cold" not in told
@@ -114,4 +114,5 @@ def test_a_folder_of_folders_is_read_and_another_suite_is_not(
         shutil.copytree(folder, project.root / "archive" / f"night{number}" / "small")
     assert "over 4 runs" in " ".join(ended(0, command("history", "small", "--runs", "archive"))[0].split())
     assert "no two timed runs of 'large' on one model of GPU" in refused(command("history", "large"))
+    assert "A folder of runs is named with --runs archive." in refused(command("history", "archive"))
     assert "nowhere: no such folder" in refused(command("history", "--runs", "nowhere"))

@@ -109,8 +109,8 @@ def test_the_command_shows_counts_charts_and_a_page(
 ) -> None:
     simulator.price["other"] = 250
     out, err = ended(0, command("run", project.suite("good, other")))
-    assert "No GPU here: simulated (H200 properties) executes the kernels" in err
-    assert "Sectors touched over the least" in out
+    assert "No GPU: simulated (H200 properties) counts what kernels do and times nothing." in err
+    assert "Sectors touched, in multiples of the fewest possible" in out
     assert "Median time" not in out
     (folder,) = project.runs
     page = (folder / "report.html").read_text()
@@ -142,4 +142,4 @@ def test_a_gpu_refuses_what_only_the_simulator_can(project: Project) -> None:
 def test_check_shows_what_was_sampled(project: Project, simulator: FakeSimulator, command: Command) -> None:
     simulator.ranges = np.array([[0, 8]])
     code, out, _ = command("check", project.suite("good", columns="[8]"))
-    assert (code, "sampled 8 of 100" in out, "not timed" in out) == (0, True, False)
+    assert (code, "only a sample of the blocks was checked" in out, "not timed" in out) == (0, True, False)

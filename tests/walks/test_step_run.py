@@ -149,7 +149,7 @@ def test_the_terminal_and_the_page_show_the_parts_the_sums_and_what_is_left_out(
 ) -> None:
     out, _ = ended(0, command("run", str(step), "--quick", "--out", "one"))
     said = " ".join(out.split())
-    for text in ("Time per step", "softmax 4x8 float32", "Left out: all <else>", "Unfused over fused: "):
+    for text in ("Time per step", "softmax 4x8 float32", "Left out: all <else>", "Unfused, a step takes "):
         assert text in said
     page = (project.root / "one" / "report.html").read_text()
     for text in ("Time per step", "softmax 4x8 float32", "Left out: all &lt;else&gt;", "relu/plain", 'id="chart-step"'):
