@@ -27,7 +27,7 @@ def report_fleet(folder: Path, out: Path | None) -> tuple[Path, list[str]]:
     members = [Member(label, one.run, one.comparison, one.verdicts) for label, one in answers]
     shown = fleet_view(members, read_ledger(places.LEDGER))
     title = f"{', '.join(shown.suites)} on {', '.join(shown.labels)}"
-    kinds = Counter(gpu.kind for gpu in fleet.gpus)
+    kinds = Counter("simulated GPU" if gpu.simulated else gpu.kind for gpu in fleet.gpus)
     facts = {
         "GPUs": ", ".join(kind if count == 1 else f"{count} x {kind}" for kind, count in kinds.items()),
         "Hosts": ", ".join(dict.fromkeys(gpu.host for gpu in fleet.gpus)),
