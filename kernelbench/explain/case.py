@@ -73,9 +73,10 @@ def _machine_code(one: Counted) -> Iterable[str]:
         if note and not note.startswith("not available"):
             alone = grouping == GROUPED and "; " not in note
             if not grouping:
-                yield f"{note}: the GPU counts otherwise there"
+                yield f"{note} (counts here are of the PTX, a GPU's differ there)"
             else:
-                yield f"{note}: shared accesses are {grouping}{'' if alone else ', elsewhere the GPU counts otherwise'}"
+                others = "" if alone else "; other counts are of the PTX, a GPU's differ"
+                yield f"{note}: shared accesses are {grouping}{others}"
 
 
 def _links(name: str, about: Sequence[str], found: Sequence[Evidence]) -> tuple[Link, ...]:

@@ -64,13 +64,17 @@ def _cell(one: Counted, metric: str) -> str:
 
 
 def sentences(explained: CaseExplanation) -> list[tuple[str, str]]:
-    """(implementation, what is said of it); an implementation without a sentence is left out."""
+    """(implementation, what is said of it in one sentence); an implementation without one is left out."""
+    return [(name, "; ".join(parts)) for name, parts in _said(explained) if parts]
+
+
+def _said(explained: CaseExplanation) -> Iterable[tuple[str, Sequence[str]]]:
     said: dict[str, list[str]] = {name: [] for name in explained.counted}
     for sentence in explained.sentences:
         said[sentence.implementation].append(_with_links(sentence))
     for name, limit in explained.bounds.items():
         said[name].append(str(limit))
-    return [(name, "; ".join(parts)) for name, parts in said.items() if parts]
+    return said.items()
 
 
 def _with_links(sentence: Sentence) -> str:
@@ -79,12 +83,17 @@ def _with_links(sentence: Sentence) -> str:
 
 
 def sentences_block(explained: CaseExplanation) -> RenderableType:
-    """A paragraph per implementation, then the implementations that were not counted."""
+    """What is said of each implementation, a line each, then the implementations that were not counted."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    lines = [Text.assemble((name, "bold"), f": {text}.") for name, text in sentences(explained)]
+    lines: list[Text | Padding] = []
+    for name, parts in _said(explained):
+        if len(parts) == 1:
+            lines.append(Text.assemble((name, "bold"), f": {parts[0]}"))
+        elif parts:
+            lines += [Text(name, "bold"), *(Padding(Text(text), (0, 0, 0, 2)) for text in parts)]
     lines += [Text(f"{one.implementation}: {one.sampled}", "dim") for one in explained.counted.values() if one.sampled]
     lines += [Text(f"{name}: not counted, {reason}", "dim") for name, reason in explained.missing.items()]
     return Group(*(Padding(line, (0, 0, 0, 1)) for line in lines))

@@ -59,10 +59,13 @@ def test_sentences_say_which_counts_follow_the_machine_code() -> None:
         one = counted(replace(launch(), grouping=grouping), machine_code=note)
         return next(each.text for each in sentences({"i": one}) if each.rule == "machine_code")
 
-    assert text(MERGED, "") == f"{MERGED}: the GPU counts otherwise there"
+    assert text(MERGED, "") == f"{MERGED} (counts here are of the PTX, a GPU's differ there)"
     assert text(MERGED, GROUPED) == f"{MERGED}: shared accesses are {GROUPED}"
     for note, grouping in ((MERGED, GROUPED_IN_PART), (f"{MERGED}; ptxas left out 2 LDG", GROUPED)):
-        assert text(note, grouping) == f"{note}: shared accesses are {grouping}, elsewhere the GPU counts otherwise"
+        assert (
+            text(note, grouping)
+            == f"{note}: shared accesses are {grouping}; other counts are of the PTX, a GPU's differ"
+        )
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_terminal_shows_table_sentences_bounds_and_evidence(explained):
     text = terminal(explained)
     assert "wavefronts implementation per request" in text
     assert "tree_strided 3.3" in text
-    assert "tree_strided: 3.3 wavefronts (confirms reduce-tree-counters)." in text
+    assert "tree_strided: 3.3 wavefronts (confirms reduce-tree-counters)" in text
     assert "naive: takes at least 12.30 µs on NVIDIA H200 (DRAM bytes)" in text
     assert "naive: sampled 64 of 4096 blocks" in text
     assert "torch: not counted, a library call" in text
