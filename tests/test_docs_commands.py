@@ -50,6 +50,7 @@ SHORTER = {
     "kernelbench run softmax --device simulated": "--filter seq=16 --only naive,ft",
     "kernelbench run softmax": "--filter seq=16 --only naive,ft",
     "kernelbench run softmax --quick": "--filter seq=16 --only naive,ft",
+    "kernelbench run softmax --counters --quick": "--filter seq=16 --only naive,ft",
     "kernelbench check softmax --device simulated --strict": "--filter seq=16 --only naive,ft",
     "kernelbench check softmax --specimens": "--filter seq=16 --only naive --inputs normal",
     "kernelbench explain softmax": "--filter seq=16 --only naive,ft",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from kernelbench import Case, DeviceProperties, Unsupported, dtypes
 from .axis_choices import (
@@ -65,6 +66,7 @@ def axis_rule(case: Case, device: DeviceProperties) -> AxisChoice:
     return tile_for(case, device) or rule_slabs(case)
 
 
+@lru_cache(maxsize=16)  # each candidate's plan looks it up
 def axis_candidates(case: Case, device: DeviceProperties) -> tuple[AxisChoice, ...]:
     """Choices that the device can launch for a view, at most 40. The first is that of axis_choices."""
     view, itemsize = view_of(case), dtypes.itemsize(case.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 
 from kernelbench import Case, DeviceProperties, dtypes
@@ -37,6 +38,7 @@ CLUSTER_WARPS = (4, 8, 16)
 MOST_LOADS = 17  # of 4 bytes per lane, of all rows that it works on at once
 
 
+@lru_cache(maxsize=16)  # each candidate's plan looks it up
 def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[Choice, ...]:
     """Choices that the device can launch for x [rows, columns], at most 40. The first is that of row_choices."""
     rows, columns = case.rows_columns()
