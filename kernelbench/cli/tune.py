@@ -121,9 +121,9 @@ def tune(
     """
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.planning.tuned import own_file, write_table
+    from kernelbench.walks.record_times import WITHIN
     from kernelbench.walks.tune import BUDGET_S
     from kernelbench.walks.tune import tune as walk
-    from kernelbench.walks.tune_model import WITHIN
 
     request = request_of((suite,) if suite else (), options)
     own = {"--times": times, "--within": within, "--refit": refit, "--prepare": prepare}
@@ -160,20 +160,20 @@ class _Model:
 def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen: _Model) -> int:
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.report.tuning import fit_lines
-    from kernelbench.walks import tune_model
+    from kernelbench.walks import fit_model, record_times
 
     if chosen.refit and chosen.prepare:
         raise InputError("--refit --prepare: one fits what was timed, the other prepares the timing; choose one")
     progress, within = ConsoleProgress(), chosen.within
     if chosen.prepare:
-        say(tune_model.prepare_model(operation, names, chosen.prepare, request, progress, within=within))
+        say(record_times.prepare_model(operation, names, chosen.prepare, request, progress, within=within))
         return 0
-    folder = chosen.times or tune_model.default_folder()
+    folder = chosen.times or fit_model.default_folder()
     here = None
     if not chosen.refit:
         budget_s = chosen.budget_s
-        here = tune_model.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
-    for found in tune_model.fit_models(operation, names, request, folder, here, chosen.out):
+        here = record_times.record_model(operation, names, request, progress, folder, budget_s=budget_s, within=within)
+    for found in fit_model.fit_models(operation, names, request, folder, here, chosen.out):
         if found.unknown:
             tell(f"{found.recorded}: {found.unknown} timed candidates are left out: the kernels no longer list them")
         for line in fit_lines(found.model, found.gpu, found.fit):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kernelbench.core import dtypes, places
+from kernelbench.core.cost_model import CostModel
 from kernelbench.core.documents import Form, plain, read_document
 from kernelbench.core.errors import InputError, RunWarning
 from kernelbench.core.problems import Problems
@@ -157,6 +158,15 @@ def warn(path: Path, problem: str) -> None:
 def file_name(gpu: str) -> str:
     """`nvidia-h200.yaml` of NVIDIA H200."""
     return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-") + ".yaml"
+
+
+def times_file(folder: Path, gpu: str, model: CostModel) -> Path:
+    """Where the times of a GPU's candidates are kept: `nvidia-h200.softmax.csv`."""
+    return folder / f"{Path(file_name(gpu)).stem}.{model.name}.csv"
+
+
+def constants_file(folder: Path, gpu: str, model: CostModel) -> Path:
+    return folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
 
 
 def own_file(gpu: str) -> Path:

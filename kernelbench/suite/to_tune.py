@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelbench.core import dtypes
+from kernelbench.core.cost_model import CostModel
 from kernelbench.core.errors import InputError, Unsupported
 from kernelbench.core.problems import suggest
 from kernelbench.core.records import Case, Implementation, Suite
@@ -56,6 +57,13 @@ def kernels_to_rank(
     if not found:
         raise InputError(f"--model: no kernel of {operation} has a cost function")
     return found
+
+
+def cost_model(one: Implementation) -> CostModel:
+    """Of a kernel of kernels_to_rank()."""
+    assert one.tunable is not None
+    assert one.tunable.model is not None
+    return one.tunable.model
 
 
 def cases_to_rank(

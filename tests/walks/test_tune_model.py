@@ -12,7 +12,7 @@ from kernelbench.measure import search as candidate_search
 from kernelbench.planning import tuned
 from kernelbench.planning.cost_constants import read_fitted
 from kernelbench.runs.candidate_times import read_times
-from kernelbench.walks import tune_model
+from kernelbench.walks import record_times
 from tests.conftest import LIMITS, Command, Project, softmax
 from tests.endings import ended, refused
 
@@ -74,7 +74,7 @@ def held(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     (folder / "held.py").write_text(KERNEL)
     tuned.source_hash.cache_clear()
     monkeypatch.setattr(places, "TUNED", project.root / "shipped")
-    monkeypatch.setattr(tune_model, "measured_limits", lambda *arguments: LIMITS)
+    monkeypatch.setattr(record_times, "measured_limits", lambda *arguments: LIMITS)
     Clock(project)
     return project
 
@@ -145,7 +145,7 @@ def test_a_wrong_constant_chooses_worse_and_is_fitted_away(held: Project, comman
 def test_what_is_recorded_is_not_measured_again_and_a_torn_row_is_dropped(
     held: Project, command: Command, times: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tune_model, "SLICE", 4)
+    monkeypatch.setattr(record_times, "SLICE", 4)
     _, err = ended(2, model(command, times, "--budget", "0.000001s"))
     assert "14 of 15 cases are left; run it again to go on" in err
     assert "1 cases have two timed candidates; a fit needs 10" in err
