@@ -15,7 +15,7 @@ from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
 from kernelbench.devices.written_elements import SECTOR_BYTES, Integers
-from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.counters import launch_counters, totals
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.lower import Program
@@ -216,8 +216,7 @@ def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str
 
 
 def _per_block(part: LaunchReport) -> list[float]:
-    counted = launch_counters(replace(part, blocks=part.blocks_run, sectors_read=0, sectors_written=0)).counters
-    return [count / part.blocks_run for count in vars(counted).values()]
+    return [count / part.blocks_run for count in vars(totals(part)).values()]
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:

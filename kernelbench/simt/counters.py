@@ -76,8 +76,22 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
     )
 
 
+def totals(report: LaunchReport) -> Counters:
+    """Counters of the blocks that ran, over all instructions; launch_counters() has them by line, too."""
+    found: dict[str, int] = defaultdict(int)
+    for one, row in zip(report.sources, report.counters, strict=True):
+        if row["warps"]:
+            for name, value in _values(one, row).items():
+                found[name] += value
+    return Counters(**found)
+
+
 def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     """The counters of one PTX instruction; `row` of interface.COUNTERS."""
+    return Counters(**_values(one, row))
+
+
+def _values(one: ir.Instruction, row: Any) -> dict[str, int]:
     name = one.opcode[0]
     # Constant memory has its own cache and causes no global traffic.
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})
@@ -91,4 +105,4 @@ def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
         values["barriers"] = int(row["warps"])
     if name in ("bra", "brx"):
         values["branches"], values["divergent_branches"] = int(row["warps"]), int(row["divergences"])
-    return Counters(**values)
+    return values
