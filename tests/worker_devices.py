@@ -1,8 +1,11 @@
 """Devices for a worker's process: kernels that take it down, and devices that do not open."""
 
+import logging
+import multiprocessing
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +48,16 @@ KERNELS |= {"refuses": refuses, "hangs_later": Later(hangs), "loses_later": Late
 
 def device() -> FakeDevice:
     return FakeDevice({name: (kernel, 50e-6, 5e-6) for name, kernel in KERNELS.items()})
+
+
+SHARED: list[Any] = []
+
+
+def with_semaphore() -> FakeDevice:
+    SHARED.append(multiprocessing.get_context("spawn").Lock())
+    warnings.warn("this library has something to say", stacklevel=1)
+    logging.getLogger("library").warning("and to log")
+    return device()
 
 
 class Compiling(FakeDevice):

@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from click import unstyle
+
 
 class KernelbenchError(Exception):
     """Base of all; `str(error)` is the whole message for the user."""
@@ -123,11 +125,11 @@ def words_of(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """An error as the reason of a row: its message, with its type unless it is one of kernelbench's."""
+    """An error as the reason of a row: its message; of others' errors in one line without colours, behind its type."""
     if isinstance(error, KernelbenchError):
         return words_of(error)
     kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
-    return f"{kind}: {words_of(error)}"
+    return f"{kind}: {' '.join(unstyle(words_of(error)).split())}"
 
 
 def raised_at(error: BaseException, path: Path) -> int:

@@ -8,12 +8,14 @@ measured in a damaged context. If no implementation was running, the case is tri
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -42,6 +44,7 @@ PREPARING = 0.5  # added to the number of an implementation whose library is bei
 STARTING_S = 300.0  # limit for a process to start, for a library to compile, and for a case to fill its arrays
 POLL_S = 0.2
 ENDING_S = 10.0  # for a process to end, and the driver to free its memory
+LEAVING_S = 3.0  # for an idle process to end by itself
 
 # What the pipe carries. Implementations hold functions, which cannot be pickled, so they are sent by name.
 Outcome = tuple[Any, str, Any, Any, Any]  # status, reason, check, measurements and counters of a Result
@@ -62,6 +65,7 @@ class WorkerBench:
     def __init__(self, opener: Callable[[], Device], own: Sequence[Path | CuFile], patience_s: float) -> None:
         self._opener, self._own, self._patience_s = opener, tuple(own), patience_s
         self._spent: dict[str, float] = {}
+        self._idle = False
         self._start()
 
     def environment(self) -> Mapping[str, Any]:
@@ -99,6 +103,9 @@ class WorkerBench:
         return spent
 
     def close(self) -> None:
+        if self._idle:  # it ends by itself, and gives back the semaphores of libraries: Python warns of those left
+            self._pipe.close()
+            self._process.join(LEAVING_S)
         self._end()
 
     # ---- The process ----
@@ -147,6 +154,7 @@ class WorkerBench:
 
     def _ask(self, *request: Any, progress: Callable[[float], None] = lambda share: None) -> Any:
         self._heartbeat[0], self._heartbeat[1] = NOBODY, time.monotonic()
+        self._idle = False
         try:
             self._pipe.send(request)
         except OSError as error:
@@ -166,6 +174,7 @@ class WorkerBench:
                 if kind == "lost":
                     raise _Gone(value)
                 if kind == "answer":
+                    self._idle = True
                     return value
                 progress(value)
             silent_s = time.monotonic() - self._heartbeat[1]
@@ -214,6 +223,8 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
 def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path | CuFile]) -> None:
     """Answer requests until the pipe closes or the device is lost."""
     streams.prepare()  # printing to a closed stream must not end the worker
+    warnings.simplefilter("ignore")  # of libraries, about their own code; errors become the reasons of rows
+    logging.disable(logging.WARNING)  # likewise
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     names: list[str] = []
 

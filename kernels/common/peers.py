@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernelbench import Array, MissingLibrary, Unsupported, import_library
+from kernelbench import Array, MissingLibrary, Unsupported, dtypes, import_library
+
+QUACK_PACK_BYTES = 16  # of each load of quack's kernels
+QUACK_ROW_BYTES = 16 * 227 * 1024  # that they keep in the shared memory of a cluster
 
 
 def torch_with_gpu() -> Any:
@@ -28,6 +31,16 @@ def refuse_unaligned(tensors: Mapping[str, Any], pack_bytes: int) -> None:
     for name, tensor in tensors.items():
         if beyond := tensor.data_ptr() % pack_bytes:
             raise Unsupported(f"{name} must begin at a multiple of {pack_bytes} bytes, got {beyond} bytes beyond one")
+
+
+def refuse_for_quack(columns: int, dtype: str) -> None:
+    """Unsupported for rows that quack's kernels do not take: they end within a pack, or no cluster holds them."""
+    itemsize = dtypes.itemsize(dtype)
+    pack, most = QUACK_PACK_BYTES // itemsize, QUACK_ROW_BYTES // itemsize
+    if columns % pack:
+        raise Unsupported(f"columns must be a multiple of {pack}, got {columns}")
+    if columns > most:  # its launch would be invalid
+        raise Unsupported(f"columns must be at most {most}, which the shared memory of a cluster holds, got {columns}")
 
 
 def array_of(torch: Any, tensor: Any, dtype: str) -> Array:

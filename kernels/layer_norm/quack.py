@@ -5,22 +5,18 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, import_library
-from ..common.peers import refuse_unaligned, torch_tensor, torch_with_gpu
+from kernelbench import Arrays, Case, Implementation, Origin, import_library
+from ..common.peers import QUACK_PACK_BYTES, refuse_for_quack, refuse_unaligned, torch_tensor, torch_with_gpu
 from .operation import EPS
-
-PACK_BYTES = 16  # of each load; rows must hold whole ones
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     rows, columns = case.rows_columns()
-    pack = PACK_BYTES // dtypes.itemsize(case.dtype)
-    if columns % pack:
-        raise Unsupported(f"columns must be a multiple of {pack}, got {columns}")
+    refuse_for_quack(columns, case.dtype)
     torch, quack = torch_with_gpu(), import_library("quack.rmsnorm")
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     gamma, beta = (torch_tensor(torch, arrays[name], case.dtype) for name in ("gamma", "beta"))
-    refuse_unaligned({"x": x, "y": y, "gamma": gamma, "beta": beta}, PACK_BYTES)
+    refuse_unaligned({"x": x, "y": y, "gamma": gamma, "beta": beta}, QUACK_PACK_BYTES)
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> None:

@@ -185,6 +185,17 @@ def test_the_callers_script_is_not_run_again(tmp_path: Path) -> None:
     assert python(str(script)).stdout.split() == ["here", "__main__"]
 
 
+def test_what_libraries_share_and_warn_of_is_not_told_to_the_user(tmp_path: Path) -> None:
+    """A library that makes a semaphore and warns: Python would tell of both at the end."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
+        "WorkerBench(worker_devices.with_semaphore, (), 60).close()\n"
+    )
+    done = python(str(script))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
