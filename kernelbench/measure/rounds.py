@@ -106,6 +106,8 @@ class CaseMeasurement:
                 try:
                     with self.stopwatch.on(PREPARING):
                         timer = GraphTimer(self.device.clock, contender.executables, staging=self.staging)
+                    for track in tracks:
+                        track.beside_graph |= track.contender is contender and track.timer.cache == "cold"
                     tracks.append(Track(contender, timer))
                 except (DeviceLost, *EVERYBODYS):
                     raise

@@ -16,6 +16,7 @@ LONG_S = 1e-3  # above this, one pilot sample is enough, and a few samples that 
 # When the time of a case is up, a row of at least GRAPH_BELOW_S whose interval is still this many times too wide goes
 # on without the others, for the same time again and up to this many times the samples.
 POOR_WIDTHS, MORE_SAMPLES = 2, 4
+BESIDE_GRAPH_WIDTH = 0.05  # of the interval of cold events, where a graph times the same kernel: that time is compared
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Track:
     rounds: list[int] = field(default_factory=list)
     readings: list[int] = field(default_factory=list)  # number of the reading of conditions before each sample
     stopped: Stopped | None = None
+    beside_graph: bool = False
 
     def kept(self, watch: Watch, least: int) -> list[int]:
         """Indices of the samples that count: the undisturbed ones, or all if those are too few."""
@@ -90,9 +92,10 @@ class Track:
         if not poor:
             median, low, high = statistics.median_interval(samples)
             own = median - flush_s if graph else median
-            if high - low <= max(precision.interval_width * own, 1.01 * self.timer.clock.resolution_s):
+            width = max(precision.interval_width, BESIDE_GRAPH_WIDTH if self.beside_graph else 0.0)
+            if high - low <= max(width * own, 1.01 * self.timer.clock.resolution_s):
                 return "precise"
-            poor = high - low > POOR_WIDTHS * precision.interval_width * own
+            poor = high - low > POOR_WIDTHS * width * own
             poor = poor and own >= (GRAPH_REPEATS if graph else 1) * GRAPH_BELOW_S
         if len(samples) >= precision.most_samples * (MORE_SAMPLES if poor else 1):
             return "sample limit"

@@ -97,6 +97,14 @@ def test_a_short_noisy_kernel_does_not_go_on_beyond_the_sample_limit() -> None:
     assert {len(one.samples_s) for one in results["short"].measurements} == {60}
 
 
+def test_events_beside_a_graph_need_less_precision_than_the_graph() -> None:
+    device = FakeDevice({})
+    let_be_noisy(device, "short", *np.random.default_rng(1).uniform(9.5e-6, 10.5e-6, 997))
+    found = run(device, ["short"], Settings(1, ("cold", "warm"), Precision(most_samples=60, seconds_per_case=60)))
+    samples = {(one.cache, one.method): len(one.samples_s) for one in found["short"].measurements}
+    assert samples == {("cold", "events"): PLACEMENTS, ("warm", "events"): 60, ("cold", "graph"): 60}
+
+
 @pytest.mark.usefixtures("unrehearsed")
 def test_out_of_time_is_said_so() -> None:
     device = FakeDevice({})
