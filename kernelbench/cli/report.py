@@ -12,7 +12,7 @@ from kernelbench.core.errors import InputError
 
 
 @click.command()
-@click.argument("runs", type=TEXT, nargs=-1, metavar="[RUN] [RUN]")
+@click.argument("runs", type=TEXT, nargs=-1, metavar="[RUN]...")
 @click.option("--baseline", type=TEXT, metavar="NAME", help="What speed-ups are relative to.  [default: the suite's]")
 @click.option(
     "--out",
@@ -20,7 +20,7 @@ from kernelbench.core.errors import InputError
     help="The HTML file.  [default: report.html, of two runs changes.html, in your run's folder]",
 )
 def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> None:
-    """Write a run, what changed between two, or a fleet of several GPUs as one HTML page. No GPU needed.
+    """Write a run, what changed between two, or the runs of several GPUs as one HTML page. No GPU needed.
 
     RUN is a folder, or the name of a run or of a suite; left out, it is your newest run, else the recorded run
     that kernelbench ships. Charts as PNG and SVG files, comparison.csv, claims.csv and claims.json go beside the
@@ -28,17 +28,23 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
     they are.
 
     The page of two runs shows what `compare RUN RUN` finds: rows that changed, claims whose verdict changed, and
-    what else differs.
+    what else differs. Folders of runs, one per GPU, make a page of GPUs side by side: claims whose verdicts differ,
+    and shares of each GPU's own ceiling.
 
     \b
     Examples:
       kernelbench report
       kernelbench report softmax --out softmax.html
       kernelbench report results/h200/softmax results/runs/today
+      kernelbench report results/h200 results/h100
     """
-    if len(runs) > 2:
-        raise InputError(f"report {' '.join(runs)}: expected one run or two, got {len(runs)}")
-    if len(runs) == 2:
+    if folders := _folders_of_runs(runs):
+        if baseline is not None:
+            raise InputError(f"--baseline {baseline}: each suite has its own; leave the option out")
+        _gpus(folders, out)
+    elif len(runs) > 2:
+        raise InputError(f"report {' '.join(runs)}: expected one run, two, or folders of runs, got {len(runs)} runs")
+    elif len(runs) == 2:
         if baseline is not None:
             raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
         _two(runs[0], runs[1], out)
@@ -62,6 +68,26 @@ def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     answer, which = answer_of(run_name, baseline, ConsoleProgress(lasting=False))
     tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
     page = walk(answer, out, ConsoleProgress())
+    say(f"written to {page}")
+
+
+def _folders_of_runs(names: tuple[str, ...]) -> list[Path]:
+    """The folders, if there are several and each holds runs without being one; else []."""
+    from kernelbench.core import places
+    from kernelbench.fleet.folder import is_fleet
+    from kernelbench.runs.folders import is_run, newest_by_suite
+
+    found = [path if (path := Path(name)).is_dir() else places.ROOT / name for name in names]
+    several = all(not is_run(path) and not is_fleet(path) and newest_by_suite(path) for path in found)
+    return found if len(names) > 1 and several else []
+
+
+def _gpus(folders: list[Path], out: Path | None) -> None:
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.walks.fleet_report import report_folders
+
+    page, sentences = report_folders(folders, out, ConsoleProgress(lasting=False))
+    tell(*sentences)
     say(f"written to {page}")
 
 

@@ -73,8 +73,7 @@ def report(folder: Path, out: Path | None = None) -> None:
     """Write the page of a fleet and print its first sentences."""
     from kernelbench.walks.fleet_report import report_fleet
 
-    with ConsoleProgress().stage("Fleet page", 1):
-        page, sentences = report_fleet(folder, out)
+    page, sentences = report_fleet(folder, out, ConsoleProgress(lasting=False))
     tell(*sentences)
     say(f"page: {page}")
 

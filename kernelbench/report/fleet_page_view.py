@@ -204,7 +204,13 @@ def _at(values: Any, path: Sequence[str]) -> Any:
     return " ".join(map(str, values)) if isinstance(values, list) else values
 
 
+_MOST_SENTENCES = 4  # versions that differ, each in a sentence; more are only named
+
+
 def _version_sentences(shown: FleetView) -> Iterator[str]:
+    if len(shown.differing) > _MOST_SENTENCES:
+        yield f"{len(shown.differing)} versions differ between GPUs: {', '.join(shown.differing)}."
+        return
     for name in shown.differing:
         by_value: dict[str, list[str]] = {}
         for label, value in shown.versions[name].items():

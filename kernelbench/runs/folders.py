@@ -171,6 +171,18 @@ def is_run(folder: Path) -> bool:
     return os.path.isfile(folder / RESULTS_FILE)  # unlike Path.is_file, False also without permission
 
 
+def newest_by_suite(folder: Path) -> dict[str, Path]:
+    """The newest run of each suite in a folder of runs, FOLDER/<run> or FOLDER/<group>/<run>; {} if it holds none."""
+    found: dict[str, tuple[str, Path]] = {}
+    for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth) if is_run(path)):
+        with suppress(ResultsError):
+            about = read_environment(path / ENVIRONMENT_FILE)
+            suite, started = str(about.get("suite") or ""), str(about.get("started") or "")
+            if suite and (suite not in found or found[suite][0] < started):
+                found[suite] = started, path
+    return {suite: path for suite, (_, path) in found.items()}
+
+
 def find_run(name: str | None) -> tuple[Path, str]:
     """The run for a folder, the name of a run or of a suite, and a line that says which one it is.
 

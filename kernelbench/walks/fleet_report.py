@@ -1,32 +1,31 @@
-"""report of a fleet: fleet.json -> the run of each GPU -> comparison and verdicts -> one page. Needs no GPU."""
+"""report of many GPUs: the run of each GPU -> comparison and verdicts -> one page. Needs no GPU.
+
+The runs are those of a fleet, or of folders that were recorded one by one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernelbench.compare.answer import answer
 from kernelbench.core import places
-from kernelbench.core.errors import ResultsError
+from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.progress import Progress
 from kernelbench.fleet.folder import read_fleet
-from kernelbench.runs.results import read_run
+from kernelbench.report import view
+from kernelbench.report.fleet_page import PAGE, write_fleet_page
+from kernelbench.runs.folders import newest_by_suite
+from kernelbench.runs.results import Run, read_run
 
 
-def report_fleet(folder: Path, out: Path | None) -> tuple[Path, list[str]]:
+def report_fleet(folder: Path, out: Path | None, progress: Progress) -> tuple[Path, list[str]]:
     """Write the page of the fleet in `folder` to `out` or into the folder; its place, and its first sentences."""
-    from kernelbench.compare import read_ledger
-    from kernelbench.report.fleet_page import PAGE, write_fleet_page
-    from kernelbench.report.fleet_page_times import Member
-    from kernelbench.report.fleet_page_view import fleet_view
-
     fleet = read_fleet(folder)
     found = [(label, read_run(path)) for label, _, path in fleet.runs()]
-    answers = [(label, answer(run)) for label, run in found if run.rows]
-    if not answers:
+    if not any(run.rows for _, run in found):
         raise ResultsError(f"{folder}: no GPU of this fleet has finished a case yet; `run --resume` goes on")
-    members = [Member(label, one.run, one.comparison, one.verdicts) for label, one in answers]
-    shown = fleet_view(members, read_ledger(places.LEDGER))
-    title = f"{', '.join(shown.suites)} on {', '.join(shown.labels)}"
     kinds = Counter("simulated GPU" if gpu.simulated else gpu.kind for gpu in fleet.gpus)
     facts = {
         "GPUs": ", ".join(kind if count == 1 else f"{count} x {kind}" for kind, count in kinds.items()),
@@ -35,4 +34,58 @@ def report_fleet(folder: Path, out: Path | None) -> tuple[Path, list[str]]:
         "Started": fleet.started[:16].replace("T", " ") + " UTC",
         "Finished": f"{fleet.finished[:16].replace('T', ' ')} UTC" if fleet.finished else "no: --resume goes on",
     }
-    return write_fleet_page(shown, title, facts, fleet.notes, out or folder / PAGE), shown.sentences
+    return _write(found, facts, fleet.notes, out or folder / PAGE, progress)
+
+
+def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress) -> tuple[Path, list[str]]:
+    """Write the page of several folders of runs, one per GPU, on the suites that at least two of them have.
+
+    The default place is a folder below the user's results/runs. InputError for two folders of one name, without a
+    suite in common, and simulated runs beside timed ones.
+    """
+    if len({folder.resolve().name for folder in folders}) < len(folders):
+        raise InputError(f"report {' '.join(map(str, folders))}: expected folders of different names, which name GPUs")
+    of_gpus = {folder.resolve().name: newest_by_suite(folder) for folder in folders}
+    counts = Counter(suite for own in of_gpus.values() for suite in own)
+    found = [
+        (label, read_run(own[suite]))
+        for suite in sorted(suite for suite, count in counts.items() if count > 1)
+        for label, own in of_gpus.items()
+        if suite in own
+    ]
+    if not any(run.rows for _, run in found):
+        raise InputError(f"report {' '.join(map(str, folders))}: these folders have no suite in common")
+    if len({run.simulated for _, run in found}) > 1:
+        raise InputError(f"report {' '.join(map(str, folders))}: simulated runs have no times to set beside timed ones")
+    names = {label: dict.fromkeys(run.device for own, run in found if own == label) for label in of_gpus}
+    facts = {
+        "GPUs": ", ".join(f"{label}: {' and '.join(own)}" for label, own in names.items()),
+        "Cases": "all on each GPU, in runs of their own",
+        "Started": ", ".join(f"{label}: {_first_day(label, found)}" for label in of_gpus),
+    }
+    return _write(found, facts, (), out or places.runs() / "-".join(of_gpus) / PAGE, progress)
+
+
+def _first_day(label: str, found: Sequence[tuple[str, Run]]) -> str:
+    return min(view.text(run.environment.get("started"))[:10] for own, run in found if own == label)
+
+
+def _write(
+    found: Sequence[tuple[str, Run]], facts: dict[str, str], notes: Sequence[str], out: Path, progress: Progress
+) -> tuple[Path, list[str]]:
+    from kernelbench.compare import read_ledger
+    from kernelbench.report.fleet_page_times import Member
+    from kernelbench.report.fleet_page_view import fleet_view
+
+    members = []
+    with progress.stage("Comparison and verdicts", len(found)) as advance:
+        for label, run in found:
+            advance(0, f"{run.suite} on {label}")
+            if run.rows:
+                one = answer(run)
+                members.append(Member(label, one.run, one.comparison, one.verdicts))
+            advance(1, "")
+    shown = fleet_view(members, read_ledger(places.LEDGER))
+    suites = ", ".join(shown.suites) if len(shown.suites) < 5 else f"{len(shown.suites)} suites"
+    title = f"{suites} on {', '.join(shown.labels)}"
+    return write_fleet_page(shown, title, facts, notes, out), shown.sentences

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from kernelbench.report.fleet_page_view import FleetView, fleet_view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from kernelbench.walks.compare import answer
+from tests.conftest import Command
+from tests.endings import printed, refused
 from tests.two_runs import slowed, with_samples
 
 LEDGER = read_ledger(places.LEDGER)
@@ -131,3 +134,39 @@ def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
     page = write_fleet_page(shown, "<title>", {"x": "<y>"}, [], tmp_path / "report.html").read_text()
     assert "Counts that differ by architecture" in page
     assert "&lt;title&gt;" in page
+
+
+def a_folder_of_runs(folder: Path, name: str, *suites: str) -> Path:
+    """Recorded runs as if another GPU had made them."""
+    for suite in suites:
+        shutil.copytree(places.RECORDED / "h200" / suite, folder / suite)
+        path = folder / suite / "environment.json"
+        about = json.loads(path.read_text())
+        path.write_text(json.dumps({**about, "device": {**about["device"], "name": name}}))
+    return folder
+
+
+def test_folders_of_runs_are_put_side_by_side(tmp_path: Path, command: Command) -> None:
+    one = a_folder_of_runs(tmp_path / "h200", "NVIDIA H200", "softmax", "reduce")
+    other = a_folder_of_runs(tmp_path / "h100", "NVIDIA H100 80GB HBM3", "softmax", "multiply")
+    page = tmp_path / "page" / "report.html"
+    out = printed(command("report", str(one), str(other), "--out", str(page)))
+    assert out.startswith("4 of 4 published claims are decided on 2 GPUs; all GPUs agree.")
+    rows = list(csv.DictReader((page.parent / "claims.csv").open()))
+    assert {(row["suite"], row["gpu"]) for row in rows} == {("softmax", "h200"), ("softmax", "h100")}
+    assert not (page.parent / "spread.csv").exists(), "GPUs of different kinds"
+
+
+def test_folders_that_cannot_be_compared_are_refused(tmp_path: Path, command: Command) -> None:
+    one = a_folder_of_runs(tmp_path / "a" / "h200", "NVIDIA H200", "reduce")
+    same = a_folder_of_runs(tmp_path / "b" / "h200", "NVIDIA H200", "reduce")
+    apart = a_folder_of_runs(tmp_path / "c", "NVIDIA H200", "multiply")
+    simulated = tmp_path / "d"
+    shutil.copytree(places.RECORDED / "simulated" / "reduce", simulated / "reduce")
+    for other, why in (
+        (same, "expected folders of different names"),
+        (apart, "have no suite in common"),
+        (simulated, "simulated runs have no times"),
+    ):
+        assert why in refused(command("report", str(one), str(other)))
+    assert "--baseline x: each suite has its own" in refused(command("report", str(one), str(apart), "--baseline", "x"))
