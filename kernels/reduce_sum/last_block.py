@@ -107,17 +107,14 @@ def plan(
     )
 
 
-TUNABLE = Tunable(
-    {
-        "block": (256, 512),
-        "in_flight": (4, 8, 16),
-        "tiles": (1, 2, 4),
-        "per_multiprocessor": (1, 2, 4),
-        "hint": (0, 2),
-        "join": (COUNTED, AWAITED),
-    },
-    cases=cases_of_bytes("reduce_sum", (MB, 4 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB)),
-)
+VALUES = {
+    "block": (256, 512),
+    "in_flight": (4, 8),
+    "tiles": (1, 2, 4),
+    "per_multiprocessor": (1, 2, 4, 8),
+    "hint": (0, 2),
+}
+CASES = cases_of_bytes("reduce_sum", (MB, 4 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB))
 
 IMPLEMENTATIONS = (
     Implementation(
@@ -125,13 +122,13 @@ IMPLEMENTATIONS = (
         "one span per block; the last block to finish adds up their sums",
         Origin("written here"),
         plan=plan,
-        tunable=TUNABLE,
+        tunable=Tunable({**VALUES, "join": (COUNTED, AWAITED)}, cases=CASES),
     ),
     Implementation(
         "two_launches",
         "the same spans; a second launch adds up their sums",
         Origin("written here"),
         plan=partial(plan, join=LATER),
-        tunable=TUNABLE,
+        tunable=Tunable(VALUES, cases=CASES),
     ),
 )
