@@ -1,6 +1,7 @@
 """Launch plans of last_block.cu: one launch, or two where the blocks' sums are added by a launch of their own."""
 
 from functools import partial
+from typing import NamedTuple
 
 from kernelbench import (
     Case,
@@ -16,9 +17,6 @@ from kernelbench import (
 )
 from ..common.launch_helpers import cases_of_bytes, power_of_two_from
 
-BLOCK = 512
-PACKS = 8  # of 16 bytes per thread in flight, at most: 64 KB per block, enough for a multiprocessor
-PER_MULTIPROCESSOR = 2  # blocks at least, also for an array of fewer spans
 PACK_BYTES = 16
 MB = 2**20
 ALONE = 4  # packs per thread up to which one block alone is faster than several that exchange sums
@@ -26,18 +24,31 @@ MOST_SLOTS = 4096  # of last_block.cu
 LATER, COUNTED, AWAITED = range(3)  # JOIN of last_block.cu
 
 
-def tiles_and_hint(nbytes: int) -> tuple[int, int]:
-    """Tiles, each of PACKS packs per thread, and the hint of common/streamed.cuh, for an array of so many bytes.
+class Choice(NamedTuple):
+    """How an array is cut and its sums joined; `plan` takes these by name."""
+
+    join: int = COUNTED
+    block: int = 512
+    in_flight: int = 8  # packs per thread, at most: 64 KB per block, enough for a multiprocessor
+    tiles: int = 4  # of so many packs per thread: a block's span, at most
+    per_multiprocessor: int = 2  # blocks at least, also for an array of fewer spans
+    blocks: int = 0  # at least, in place of those
+    granule: int = 0  # packs of which a span is a multiple; 0: one per thread
+    cluster: int = 1  # blocks
+    hint: int = 0  # of common/streamed.cuh
+    early: int = 1  # whether blocks fetch the counter, or their slots, before x
+
+
+def rule(nbytes: int) -> Choice:
+    """The choice for an array of so many bytes.
 
     Loads that skip the L1 gain beyond the L2, and lose on the largest arrays: results/h200/trials.yaml.
     """
-    if nbytes <= 16 * MB:
-        return 4, 0
-    if nbytes <= 128 * MB:
-        return 4, 2
-    if nbytes <= 256 * MB:
-        return 1, 2
-    return 4, 0
+    if 16 * MB < nbytes <= 128 * MB:
+        return Choice(hint=2)
+    if 128 * MB < nbytes <= 256 * MB:
+        return Choice(tiles=1, hint=2)
+    return Choice()
 
 
 def spans(packs: int, most: int, blocks: int, granule: int, cluster: int) -> tuple[int, int]:
@@ -59,27 +70,36 @@ def packs_in_flight(span: int, block: int, most: int) -> int:
 def plan(
     case: Case,
     device: DeviceProperties,
-    join: int = COUNTED,
-    block: int = BLOCK,
-    in_flight: int = PACKS,
+    join: int | None = None,
+    block: int | None = None,
+    in_flight: int | None = None,
     tiles: int | None = None,
-    per_multiprocessor: int = PER_MULTIPROCESSOR,
+    per_multiprocessor: int | None = None,
     hint: int | None = None,
-    blocks: int = 0,
-    granule: int = 0,
-    cluster: int = 1,
-    early: int = 1,
+    **others: int,
 ) -> LaunchPlan:
-    """`blocks` of the grid, 0 for `per_multiprocessor`; a span is a multiple of `granule` packs, 0 for `block`."""
+    """`others`: further fields of Choice, which are not tuned."""
     nbytes = case.elements * dtypes.itemsize(case.dtype)
-    best_tiles, best_hint = tiles_and_hint(nbytes)
-    tiles, hint = best_tiles if tiles is None else tiles, best_hint if hint is None else hint
-    packs = max(1, -(-nbytes // PACK_BYTES))
+    asked = {
+        "join": join,
+        "block": block,
+        "in_flight": in_flight,
+        "tiles": tiles,
+        "per_multiprocessor": per_multiprocessor,
+        "hint": hint,
+        **others,
+    }
+    return plan_of(case, device, rule(nbytes)._replace(**{k: v for k, v in asked.items() if v is not None}))
+
+
+def plan_of(case: Case, device: DeviceProperties, chosen: Choice) -> LaunchPlan:
+    join, block, cluster = chosen.join, chosen.block, chosen.cluster
+    packs = max(1, -(-case.elements * dtypes.itemsize(case.dtype) // PACK_BYTES))
     if packs <= ALONE * block:
         grid, span, cluster = 1, packs, 1
     else:
-        least = blocks or device.multiprocessors * per_multiprocessor
-        grid, span = spans(packs, block * in_flight * tiles, least, granule or block, cluster)
+        least = chosen.blocks or device.multiprocessors * chosen.per_multiprocessor
+        grid, span = spans(packs, block * chosen.in_flight * chosen.tiles, least, chosen.granule or block, cluster)
     if grid > device.max_grid[0]:
         raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {grid} of {span} packs")
     if join == AWAITED and grid > MOST_SLOTS * cluster:
@@ -96,11 +116,11 @@ def plan(
         (first,) if one else (first, second),
         defines=(
             ("BLOCK", block),
-            ("PACKS", packs_in_flight(span, block, in_flight)),
-            ("HINT", hint),
+            ("PACKS", packs_in_flight(span, block, chosen.in_flight)),
+            ("HINT", chosen.hint),
             ("JOIN", join),
             ("CLUSTER", cluster),
-            ("EARLY", early),
+            ("EARLY", chosen.early),
         ),
         scratch=(("sums", 4 * grid),),
         reasons=(f"{grid} blocks of {span} packs of {PACK_BYTES} bytes",),
