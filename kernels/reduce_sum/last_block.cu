@@ -4,7 +4,8 @@
 //   y        float [1]
 //   T        float, __half, __nv_bfloat16; added up in float
 //   span     packs of 16 bytes per block
-//   needs    elements >= 1; blocks * span packs cover x; one launch at a time, see `finished` and `slots`
+//   needs    elements >= 1; blocks * span packs cover x; one launch at a time, see `finished` and `slots`;
+//            AWAITED: room for two blocks, or clusters, at once
 //   BLOCK    threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh, and 4 below
 //   JOIN     LATER: the sums stay, for a second launch of one block. COUNTED: the block that finishes last adds them up.
 //            AWAITED: the grid's last block waits for them
@@ -226,10 +227,11 @@ __device__ __forceinline__ void reduce_sum_last_block(const T* __restrict__ x, f
   }
 }
 
+// 1024 threads per multiprocessor: for more, ptxas may spare registers by issuing the last load after the first sum.
 #if CLUSTER > 1
-#define BOUNDS __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
+#define BOUNDS __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK, 1024 / BLOCK)
 #else
-#define BOUNDS __launch_bounds__(BLOCK)
+#define BOUNDS __launch_bounds__(BLOCK, 1024 / BLOCK)
 #endif
 
 extern "C" __global__ BOUNDS void reduce_sum_last_block_f32(const float* x, float* sums, float* y, long long elements,
