@@ -1,10 +1,14 @@
-"""Sums whose last block adds up what the others left: their spans, their sums at any address, and a counter that is
-as it was after each launch."""
+"""Sums whose last block adds up what the others left: their spans, their sums at any address, and a counter and slots
+that are as they were after each launch."""
+
+from functools import partial
 
 import pytest
 
 from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
+from kernelbench.devices.known import KNOWN as DEVICES
 from tests.catalog import catalog
 
 CATALOG = catalog()
@@ -34,3 +38,36 @@ def test_the_spans_cover_the_array(h200, dtype, name, n):
 @pytest.mark.nvcc
 def test_a_second_launch_finds_the_counter_as_the_first_did(checked):
     checked("last_block", case(70_001), seeds=(0, 1, 2))
+
+
+AWAITED = 2  # JOIN of last_block.cu
+WAYS = {
+    "awaited": {"join": AWAITED},
+    "small blocks": {"join": AWAITED, "block": 128, "per_multiprocessor": 8},
+    "whole warps": {"join": AWAITED, "block": 1024, "per_multiprocessor": 1, "granule": 32},
+    "more sums than threads": {"join": AWAITED, "block": 32, "in_flight": 1, "tiles": 1},
+    "a cluster": {"join": AWAITED, "block": 256, "cluster": 16, "blocks": 16, "granule": 32},
+    "clusters, awaited": {"join": AWAITED, "cluster": 8},
+    "clusters, counted": {"cluster": 8},
+    "wide fetches, late": {"hint": 4, "early": 0},
+}
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("way", WAYS)
+def test_sums_are_right_and_repeatable_however_blocks_join_theirs(checked, h200, way):
+    plan = partial(KNOWN["last_block"].plan, **WAYS[way])
+    for n in (70_001, 9):
+        for shift in (0, 3):
+            checked("last_block", case(n), shift, plan=plan, seeds=(0, 1, 2))
+    (launch,) = plan(case(70_001), h200).launches
+    assert launch.grid[0] > 1
+    assert launch.grid[0] % WAYS[way].get("cluster", 1) == 0
+
+
+def test_what_awaited_sums_and_clusters_need(h200):
+    plan = KNOWN["last_block"].plan
+    with pytest.raises(Unsupported, match="at most 4096, got 8192"):
+        plan(case(2**30), h200, join=AWAITED, in_flight=8, tiles=8)
+    with pytest.raises(Unsupported, match="sm_90"):
+        plan(case(2**20), DEVICES["a100"], cluster=8)
