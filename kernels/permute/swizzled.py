@@ -22,6 +22,8 @@ RESIDENT = 0  # threads per multiprocessor for which registers must suffice; 0: 
 STORES_STREAM = 3  # a hint of common/streamed.cuh
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
+UNIT = 4  # bytes of a load where rows begin anywhere
+GRAIN = 1  # packs of a column of y that one block writes together
 OTHERS = 4  # axes beside the two that are exchanged
 
 
@@ -41,6 +43,8 @@ def plan(
     down: int = DOWN,
     resident: int = RESIDENT,
     hint: int | None = None,
+    unit: int = UNIT,
+    grain: int = GRAIN,
 ) -> LaunchPlan:
     """Arguments left out are chosen by `tile_of` or the constants above."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
@@ -68,17 +72,25 @@ def plan(
     blocks = prod(extents) * -(-rows // tall) * -(-columns // wide)
     if blocks > device.max_grid[0]:
         raise Unsupported(f"tiles must be at most {device.max_grid[0]}, got {blocks}")
+    pitch = 4 * across + (unit // 4 if unit > itemsize else 0)  # 4-byte words
     numbers = (rows, columns, x_strides[rows_axis], y_strides[columns_axis], *extents, *steps_x, *steps_y)
     launch = Launch(
         entry=f"permute_swizzled_{dtypes.suffix(case.dtype)}",
         grid=(blocks, 1, 1),
         block=(across * down, 1, 1),
         arguments=("x", "y", *(Scalar("int64", number) for number in numbers)),
-        shared_bytes=tall * across * PACK_BYTES,
+        shared_bytes=4 * (down + grain) * (size * pitch + 1),
     )
     return LaunchPlan(
         (launch,),
-        defines=(("ACROSS", across), ("DOWN", down), ("RESIDENT", resident), ("HINT", hint)),
+        defines=(
+            ("ACROSS", across),
+            ("DOWN", down),
+            ("RESIDENT", resident),
+            ("HINT", hint),
+            ("UNIT", unit),
+            ("GRAIN", grain),
+        ),
         reasons=(f"{prod(extents)} times {rows} rows of {columns}, one block per tile of {tall} x {wide}",),
     )
 
