@@ -20,7 +20,7 @@ constexpr bool is_side(int packs) { return packs == 8 || packs == 16 || packs ==
 static_assert(is_side(ACROSS) && is_side(DOWN), "a tile has 8, 16 or 32 packs in a row and in a column");
 
 static_assert(UNIT == 4 || UNIT == 16, "a load moves 4 or 16 bytes");
-static_assert(GRAIN >= 1 && GRAIN <= DOWN, "a block writes whole grains of a column");
+static_assert(GRAIN >= 1 && GRAIN <= DOWN / 4, "a block writes whole grains of a column");
 
 constexpr int THREADS = ACROSS * DOWN;
 
@@ -94,14 +94,17 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
   }
 }
 
-// Rows of a tile in shared memory, as they lie in x: from the unit that holds the row's first element.
+// A tile whose rows and columns may begin anywhere. Shared memory holds rows as they lie in x: from the unit on that holds
+// the row's first element. Of each column of y, the block writes whole grains, which begin up to a grain before the tile.
 template <typename T>
-struct Rows {
-  static constexpr int Size = 16 / sizeof(T), Unit = UNIT < sizeof(T) ? 1 : UNIT / sizeof(T);  // elements
-  static constexpr int Pitch = ACROSS * 4 + (Unit > 1 ? UNIT / 4 : 0);                        // 4-byte words
-  static constexpr int Group = Size * Pitch + 1;  // odd: rows that are Size apart lie in different banks
+struct Shifted {
+  static constexpr int Size = 16 / sizeof(T), Words = 4 / sizeof(T);
+  static constexpr int Grain = GRAIN * Size, Unit = UNIT < sizeof(T) ? 1 : UNIT / sizeof(T);  // elements
+  static constexpr int Before = Grain - 1;                                                   // rows before the tile
+  static constexpr int Pitch = ACROSS * 4 + (Unit > 1 ? UNIT / 4 : 0);                       // 4-byte words
+  static constexpr int Group = Size * Pitch + 1;  // odd, so that rows that are Size apart lie in different banks
 
-  static __device__ __forceinline__ int word(int row) { return row / Size * Group + row % Size * Pitch; }
+  static __device__ __forceinline__ int word(int held) { return held / Size * Group + held % Size * Pitch; }
 };
 
 // Elements between an address and the multiple of `Elements` elements before it, a power of two.
@@ -110,131 +113,161 @@ __device__ __forceinline__ int beyond(const T* address) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(address) / sizeof(T) % Elements);
 }
 
-// Loads rows [first, rows) of a tile. A unit may begin in the row before and end in the next; no byte outside of x is read.
+// Loads rows [first, rows) of a tile. Units reach into the rows before and behind, but not out of `whole`, which is x.
 template <typename T>
 __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>& whole, const Plane& plane, int first,
                                           int rows, int columns, unsigned* words) {
-  using R = Rows<T>;
-  using Packed = Pack<T, R::Unit>;
-  constexpr int Lanes = UNIT == 16 ? 8 : 32, Together = 32 / Lanes;  // lanes along a row, and rows of a warp
-  constexpr int Across = ACROSS / 8, Warps = THREADS / 32;
-  constexpr int Lines = (DOWN + GRAIN + Together - 1) / Together * R::Size * Across;
-  const int lane = threadIdx.x % 32;
+  using S = Shifted<T>;
+  constexpr int Unit = S::Unit, Warps = THREADS / 32, Across = ACROSS / 8;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-  auto from = [&](int row, int unit) {
+  struct Row {
+    const T* from;
+    int units;
+    unsigned* to;
+  };
+  auto row_of = [&](int held) {  // ranges [0, Before + rows)
+    const int row = held - S::Before;
     const T* start = x + row * plane.x_stride;
-    return start - beyond<R::Unit>(start) + unit * R::Unit;
+    const int shift = beyond<Unit>(start);
+    const int units = row >= first && row < rows ? (shift + columns + Unit - 1) / Unit : 0;
+    return Row{start - shift, units, words + S::word(held)};
   };
-  auto wanted = [&](int row, const T* place) {
-    return row >= first && row < rows && place < x + row * plane.x_stride + columns;
-  };
-  auto inside = [&](const T* place) { return R::Unit == 1 || (place >= whole.first && place + R::Unit <= whole.last); };
-  auto singly = [&](const T* place, unsigned* to) {
+  const bool safe = Unit == 1 || (x + first * plane.x_stride - Unit >= whole.first &&
+                                  x + (rows - 1) * plane.x_stride + columns + Unit <= whole.last);
+  auto inside = [&](const T* from) { return safe || (from >= whole.first && from + Unit <= whole.last); };
+  auto singly = [&](const T* from, unsigned* to) {
 #pragma unroll 1
-    for (int k = 0; k < R::Unit; ++k)
-      if (place + k >= whole.first && place + k < whole.last) reinterpret_cast<T*>(to)[k] = place[k];
+    for (int k = 0; k < Unit; ++k)
+      if (from + k >= whole.first && from + k < whole.last) reinterpret_cast<T*>(to)[k] = from[k];
   };
 
 #if UNIT == 4
-  auto move = [&](int row, int unit) {
-    const T* place = from(row, unit);
-    if (!wanted(row, place)) return;
-    unsigned* to = words + R::word(row + R::Size * GRAIN - 1) + unit;
-    if (inside(place)) {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(place)
-                   : "memory");
+  auto copy = [&](const Row& row, int unit) {
+    if (unit >= row.units) return;
+    const T* from = row.from + unit * Unit;
+    if (inside(from)) {
+      const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row.to + unit));
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
     } else {
-      singly(place, to);
+      singly(from, row.to + unit);
     }
   };
-#pragma unroll 4
-  for (int line = threadIdx.x / 32; line < Lines; line += Warps)
-    move(line / Across - (R::Size * GRAIN - 1), line % Across * 32 + lane);
-  if constexpr (R::Unit > 1) {
-    for (int row = threadIdx.x; row < rows + R::Size * GRAIN - 1; row += THREADS)
-      move(row - (R::Size * GRAIN - 1), ACROSS * 4);
+#pragma unroll 2
+  for (int held = warp; held < S::Before + rows; held += Warps) {
+    const Row row = row_of(held);
+#pragma unroll
+    for (int k = 0; k < Across; ++k) copy(row, k * 32 + lane);
+  }
+  if constexpr (Unit > 1) {
+    for (int held = threadIdx.x; held < S::Before + rows; held += THREADS) copy(row_of(held), Across * 32);
   }
   asm volatile("cp.async.wait_all;" ::: "memory");
 #else
-  auto put = [&](int row, int unit, const T* place, const Packed& held) {
-    if (!wanted(row, place)) return;
-    unsigned* to = words + R::word(row + R::Size * GRAIN - 1) + unit * 4;
-    if (inside(place)) {
-      const unsigned* parts = reinterpret_cast<const unsigned*>(&held);
+  using Packed = Pack<T, Unit>;
+  auto load = [&](const Row& row, int unit) {
+    Packed pack = {};
+    const T* from = row.from + unit * Unit;
+    if (unit < row.units && inside(from)) pack = load_once<HINT>(reinterpret_cast<const Packed*>(from));
+    return pack;
+  };
+  auto put = [&](const Row& row, int unit, const Packed& pack) {
+    if (unit >= row.units) return;
+    const T* from = row.from + unit * Unit;
+    unsigned* to = row.to + unit * 4;
+    if (inside(from)) {
 #pragma unroll
-      for (int k = 0; k < 4; ++k) to[k] = parts[k];
+      for (int k = 0; k < 4; ++k) to[k] = reinterpret_cast<const unsigned*>(&pack)[k];
     } else {
-      singly(place, to);
+      singly(from, to);
     }
   };
-  constexpr int Flight = 5;
+  // A warp stores eight packs of each of four rows, which are Size apart, so that all lanes use different banks.
+  constexpr int Lines = (DOWN + GRAIN + 3) / 4 * S::Size, Together = 2;
 #pragma unroll 1
-  for (int first_line = threadIdx.x / 32; first_line < Lines; first_line += Flight * Warps) {
-    Packed held[Flight];
-    auto row_of = [&](int k) {
-      const int line = (first_line + k * Warps) / Across;
-      return (line / R::Size * Together + lane / Lanes) * R::Size + line % R::Size - (R::Size * GRAIN - 1);
-    };
-    auto unit_of = [&](int k) { return (first_line + k * Warps) % Across * Lanes + lane % Lanes; };
+  for (int line = warp; line < Lines; line += Together * Warps) {
+    Row row[Together];
+    Packed packs[Together][Across];
 #pragma unroll
-    for (int k = 0; k < Flight; ++k) {
-      const T* place = from(row_of(k), unit_of(k));
-      if (wanted(row_of(k), place) && inside(place)) held[k] = load_once<HINT>(reinterpret_cast<const Packed*>(place));
+    for (int j = 0; j < Together; ++j) {
+      const int at = line + j * Warps;
+      row[j] = row_of((at / S::Size * 4 + lane / 8) * S::Size + at % S::Size);
+#pragma unroll
+      for (int k = 0; k < Across; ++k) packs[j][k] = load(row[j], k * 8 + lane % 8);
     }
 #pragma unroll
-    for (int k = 0; k < Flight; ++k) put(row_of(k), unit_of(k), from(row_of(k), unit_of(k)), held[k]);
+    for (int j = 0; j < Together; ++j) {
+#pragma unroll
+      for (int k = 0; k < Across; ++k) put(row[j], k * 8 + lane % 8, packs[j][k]);
+    }
   }
-  for (int row = threadIdx.x - (R::Size * GRAIN - 1); row < rows; row += THREADS) {
-    const T* place = from(row, ACROSS);
-    Packed held = {};
-    if (wanted(row, place) && inside(place)) held = load_once<HINT>(reinterpret_cast<const Packed*>(place));
-    put(row, ACROSS, place, held);
+  for (int held = threadIdx.x; held < S::Before + rows; held += THREADS) {
+    const Row row = row_of(held);
+    put(row, Across * 8, load(row, Across * 8));
   }
 #endif
 }
 
-// Transposes a tile of any size, wherever its rows and columns begin. Of each column of y, a block writes whole grains, so
-// that its rows begin up to a grain earlier than the tile; the last block of a column writes the rest, too.
+// One access, which the compiler would split into one for each element if it saw a plain store.
+template <typename T, typename Packed>
+__device__ __forceinline__ void store_whole(T* to, const Packed& packed) {
+  if constexpr (HINT == STREAM || HINT == STREAM_STORES) {
+    store_once<HINT>(reinterpret_cast<Packed*>(to), packed);
+  } else {
+    const uint4 word = *reinterpret_cast<const uint4*>(&packed);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+                 : "memory");
+  }
+}
+
+// Transposes a tile of any size, of which `top` and `bottom` say whether it has the plane's first and last row. The bottom
+// tile of a column also writes the grains behind it.
 template <typename T>
 __device__ __forceinline__ void turn_rows(const T* __restrict__ x, T* __restrict__ y, const Span<T>& whole,
                                           const Plane& plane, bool top, bool bottom, int rows, int columns,
                                           unsigned* words) {
-  using R = Rows<T>;
-  using Packed = Pack<T, R::Size>;
-  constexpr int Grain = GRAIN * R::Size;           // elements
-  constexpr int Apart = DOWN * (4 / sizeof(T));    // columns that a warp writes together: their banks differ by DOWN
-  const int first = top ? 0 : plane.y_stride % Grain == 0 ? -beyond<Grain>(y) : 1 - Grain;
+  using S = Shifted<T>;
+  constexpr int Size = S::Size, Grain = S::Grain, Warps = THREADS / 32;
+  constexpr int Apart = DOWN * S::Words;               // columns that a warp writes together: their banks are DOWN apart
+  constexpr int Step = Warps > Grain ? Warps : Grain;  // columns of a thread, whose grains all begin alike
+  static_assert(Apart % Step == 0, "columns that a warp writes together begin alike");
+  const int first = top ? 0 : plane.y_stride % Grain == 0 ? -beyond<Grain>(y) : -S::Before;
   load_rows(x, whole, plane, first, rows, columns, words);
   __syncthreads();  // a column's rows come from all warps
 
   const T* elements = reinterpret_cast<const T*>(words);
-  const int x_step = static_cast<int>(plane.x_stride);
-  const int end = bottom ? 2 * DOWN : DOWN;
+  const int lane = threadIdx.x % 32, x_step = static_cast<int>(plane.x_stride);
 #pragma unroll 1
-  for (int pack = threadIdx.x % DOWN; pack < end; pack += DOWN) {
-#pragma unroll 2
-    for (int turn = threadIdx.x / 32; turn < ACROSS * R::Size * DOWN / 32; turn += THREADS / 32) {
-      const int column = turn / Apart * (8 * R::Size) + turn % Apart + threadIdx.x % 32 / DOWN * Apart;
-      if (column >= columns) continue;
-      T* to = y + column * plane.y_stride;
-      const int row = pack * R::Size - beyond<Grain>(to);  // ranges [1 - Grain, rows + Grain)
-      to += row;
-      const int held_row = row + Grain - 1, within = held_row % R::Size;
-      const int base = R::word(held_row) * (4 / sizeof(T)) + column;
-      const int shift = beyond<R::Unit>(x) + row * x_step;
-      auto element = [&](int k) {
-        const int word = k * R::Pitch + (within + k) / R::Size;  // a word is left out behind a group
-        return elements[base + word * (4 / static_cast<int>(sizeof(T))) + (shift + k * x_step & R::Unit - 1)];
-      };
-      if (row >= first && row + R::Size <= rows) {
-        Packed packed;
+  for (int start = threadIdx.x / 32; start < Step; start += Warps) {
+    const int column = start + lane / DOWN * Apart;
+    T* column_of_y = y + column * plane.y_stride;
+#pragma unroll 1
+    for (int pack = lane % DOWN; pack < (bottom ? DOWN + GRAIN : DOWN); pack += DOWN) {
+      const int row = pack * Size - beyond<Grain>(column_of_y);  // ranges [-Before, rows + Grain)
+      const int held = row + S::Before;
+      const int base = S::word(held) * S::Words + column, shift = beyond<S::Unit>(x) + row * x_step;
+      int from[Size];
 #pragma unroll
-        for (int k = 0; k < R::Size; ++k) packed.elements[k] = element(k);
-        store_once<HINT>(reinterpret_cast<Packed*>(to), packed);
-      } else {
-#pragma unroll 1
-        for (int k = 0; k < R::Size; ++k)
-          if (row + k >= first && row + k < rows) to[k] = element(k);
+      for (int k = 0; k < Size; ++k) {
+        const int padding = (held % Size + k) / Size;  // a word behind each group
+        from[k] = base + (k * S::Pitch + padding) * S::Words + (shift + k * x_step & S::Unit - 1);
+      }
+      const bool complete = row >= first && row + Size <= rows;
+#pragma unroll
+      for (int turn = 0; turn < ACROSS * Size * DOWN / 32 / Step; ++turn) {
+        const int further = turn * Step / Apart * (8 * Size) + turn * Step % Apart;  // columns
+        if (column + further >= columns) break;
+        T* to = column_of_y + further * plane.y_stride + row;
+        if (complete) {
+          Pack<T, Size> packed;
+#pragma unroll
+          for (int k = 0; k < Size; ++k) packed.elements[k] = elements[from[k] + further];
+          store_whole(to, packed);
+        } else {
+#pragma unroll
+          for (int k = 0; k < Size; ++k)
+            if (row + k >= first && row + k < rows) to[k] = elements[from[k] + further];
+        }
       }
     }
   }
