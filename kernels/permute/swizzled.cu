@@ -104,17 +104,17 @@ struct Shifted {
   static constexpr int Pitch = ACROSS * 4 + (Unit > 1 ? UNIT / 4 : 0);                       // 4-byte words
   static constexpr int Group = Size * Pitch + 1;  // odd, so that rows that are Size apart lie in different banks
 
-  static __device__ __forceinline__ int word(int held) { return held / Size * Group + held % Size * Pitch; }
+  static __device__ __forceinline__ int word(unsigned held) { return held / Size * Group + held % Size * Pitch; }
 };
 
 // Elements between an address and the multiple of `Elements` elements before it, a power of two.
 template <int Elements, typename T>
 __device__ __forceinline__ int beyond(const T* address) {
-  return static_cast<int>(reinterpret_cast<unsigned long long>(address) / sizeof(T) % Elements);
+  return static_cast<unsigned>(reinterpret_cast<unsigned long long>(address)) / sizeof(T) % Elements;
 }
 
-// Loads rows [first, rows) of a tile. Units reach into the rows before and behind, but not out of `whole`, which is x.
-template <typename T>
+// Loads rows [first, rows) of a tile. Units reach into the rows before and behind; where Ends, none reaches out of `whole`.
+template <bool Ends, typename T>
 __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>& whole, const Plane& plane, int first,
                                           int rows, int columns, unsigned* words) {
   using S = Shifted<T>;
@@ -123,19 +123,16 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
 
   struct Row {
     const T* from;
-    int units;
+    int elements;
     unsigned* to;
   };
   auto row_of = [&](int held) {  // ranges [0, Before + rows)
     const int row = held - S::Before;
     const T* start = x + row * plane.x_stride;
     const int shift = beyond<Unit>(start);
-    const int units = row >= first && row < rows ? (shift + columns + Unit - 1) / Unit : 0;
-    return Row{start - shift, units, words + S::word(held)};
+    return Row{start - shift, row >= first && row < rows ? shift + columns : 0, words + S::word(held)};
   };
-  const bool safe = Unit == 1 || (x + first * plane.x_stride - Unit >= whole.first &&
-                                  x + (rows - 1) * plane.x_stride + columns + Unit <= whole.last);
-  auto inside = [&](const T* from) { return safe || (from >= whole.first && from + Unit <= whole.last); };
+  auto inside = [&](const T* from) { return !Ends || (from >= whole.first && from + Unit <= whole.last); };
   auto singly = [&](const T* from, unsigned* to) {
 #pragma unroll 1
     for (int k = 0; k < Unit; ++k)
@@ -144,7 +141,7 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
 
 #if UNIT == 4
   auto copy = [&](const Row& row, int unit) {
-    if (unit >= row.units) return;
+    if (unit * Unit >= row.elements) return;
     const T* from = row.from + unit * Unit;
     if (inside(from)) {
       const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row.to + unit));
@@ -153,7 +150,7 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
       singly(from, row.to + unit);
     }
   };
-#pragma unroll 2
+#pragma unroll(Ends ? 1 : 4)
   for (int held = warp; held < S::Before + rows; held += Warps) {
     const Row row = row_of(held);
 #pragma unroll
@@ -164,33 +161,33 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
   }
   asm volatile("cp.async.wait_all;" ::: "memory");
 #else
-  using Packed = Pack<T, Unit>;
+  using Packed = Pack<unsigned, 4>;
   auto load = [&](const Row& row, int unit) {
     Packed pack = {};
     const T* from = row.from + unit * Unit;
-    if (unit < row.units && inside(from)) pack = load_once<HINT>(reinterpret_cast<const Packed*>(from));
+    if (unit * Unit < row.elements && inside(from)) pack = load_once<HINT>(reinterpret_cast<const Packed*>(from));
     return pack;
   };
   auto put = [&](const Row& row, int unit, const Packed& pack) {
-    if (unit >= row.units) return;
+    if (unit * Unit >= row.elements) return;
     const T* from = row.from + unit * Unit;
     unsigned* to = row.to + unit * 4;
     if (inside(from)) {
 #pragma unroll
-      for (int k = 0; k < 4; ++k) to[k] = reinterpret_cast<const unsigned*>(&pack)[k];
+      for (int k = 0; k < 4; ++k) to[k] = pack.elements[k];
     } else {
       singly(from, to);
     }
   };
   // A warp stores eight packs of each of four rows, which are Size apart, so that all lanes use different banks.
-  constexpr int Lines = (DOWN + GRAIN + 3) / 4 * S::Size, Together = 2;
+  constexpr int Lines = (DOWN + GRAIN + 3) / 4 * S::Size, Together = Ends ? 1 : 2;
 #pragma unroll 1
   for (int line = warp; line < Lines; line += Together * Warps) {
     Row row[Together];
     Packed packs[Together][Across];
 #pragma unroll
     for (int j = 0; j < Together; ++j) {
-      const int at = line + j * Warps;
+      const unsigned at = line + j * Warps;
       row[j] = row_of((at / S::Size * 4 + lane / 8) * S::Size + at % S::Size);
 #pragma unroll
       for (int k = 0; k < Across; ++k) packs[j][k] = load(row[j], k * 8 + lane % 8);
@@ -201,6 +198,7 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
       for (int k = 0; k < Across; ++k) put(row[j], k * 8 + lane % 8, packs[j][k]);
     }
   }
+#pragma unroll 1
   for (int held = threadIdx.x; held < S::Before + rows; held += THREADS) {
     const Row row = row_of(held);
     put(row, Across * 8, load(row, Across * 8));
@@ -230,12 +228,17 @@ __device__ __forceinline__ void turn_rows(const T* __restrict__ x, T* __restrict
   constexpr int Size = S::Size, Grain = S::Grain, Warps = THREADS / 32;
   constexpr int Apart = DOWN * S::Words;               // columns that a warp writes together: their banks are DOWN apart
   constexpr int Step = Warps > Grain ? Warps : Grain;  // columns of a thread, whose grains all begin alike
+  constexpr int Turns = ACROSS * Size * DOWN / 32 / Step;
   static_assert(Apart % Step == 0, "columns that a warp writes together begin alike");
   const int first = top ? 0 : plane.y_stride % Grain == 0 ? -beyond<Grain>(y) : -S::Before;
-  load_rows(x, whole, plane, first, rows, columns, words);
+  if (x + first * plane.x_stride - S::Unit >= whole.first &&
+      x + (rows - 1) * plane.x_stride + columns + S::Unit <= whole.last) {
+    load_rows<false>(x, whole, plane, first, rows, columns, words);
+  } else {
+    load_rows<true>(x, whole, plane, first, rows, columns, words);
+  }
   __syncthreads();  // a column's rows come from all warps
 
-  const T* elements = reinterpret_cast<const T*>(words);
   const int lane = threadIdx.x % 32, x_step = static_cast<int>(plane.x_stride);
 #pragma unroll 1
   for (int start = threadIdx.x / 32; start < Step; start += Warps) {
@@ -244,29 +247,37 @@ __device__ __forceinline__ void turn_rows(const T* __restrict__ x, T* __restrict
 #pragma unroll 1
     for (int pack = lane % DOWN; pack < (bottom ? DOWN + GRAIN : DOWN); pack += DOWN) {
       const int row = pack * Size - beyond<Grain>(column_of_y);  // ranges [-Before, rows + Grain)
-      const int held = row + S::Before;
+      const unsigned held = row + S::Before;
       const int base = S::word(held) * S::Words + column, shift = beyond<S::Unit>(x) + row * x_step;
-      int from[Size];
+      int from[Size];  // bytes
 #pragma unroll
       for (int k = 0; k < Size; ++k) {
         const int padding = (held % Size + k) / Size;  // a word behind each group
-        from[k] = base + (k * S::Pitch + padding) * S::Words + (shift + k * x_step & S::Unit - 1);
+        from[k] = (base + (k * S::Pitch + padding) * S::Words + (shift + k * x_step & S::Unit - 1)) * sizeof(T);
+        asm("" : "+r"(from[k]));  // else the compiler would compute it again for every column
       }
-      const bool complete = row >= first && row + Size <= rows;
+      auto element = [&](int k, int further) {
+        return reinterpret_cast<const T*>(reinterpret_cast<const char*>(words) + from[k])[further];
+      };
+      auto further_of = [](int turn) { return turn * Step / Apart * (8 * Size) + turn * Step % Apart; };  // columns
+      T* to = column_of_y + row;
+      if (row >= first && row + Size <= rows) {
 #pragma unroll
-      for (int turn = 0; turn < ACROSS * Size * DOWN / 32 / Step; ++turn) {
-        const int further = turn * Step / Apart * (8 * Size) + turn * Step % Apart;  // columns
-        if (column + further >= columns) break;
-        T* to = column_of_y + further * plane.y_stride + row;
-        if (complete) {
+        for (int turn = 0; turn < Turns; ++turn) {
+          if (column + further_of(turn) >= columns) break;
           Pack<T, Size> packed;
 #pragma unroll
-          for (int k = 0; k < Size; ++k) packed.elements[k] = elements[from[k] + further];
-          store_whole(to, packed);
-        } else {
+          for (int k = 0; k < Size; ++k) packed.elements[k] = element(k, further_of(turn));
+          store_whole(to + further_of(turn) * plane.y_stride, packed);
+        }
+      } else {
+#pragma unroll 1
+        for (int turn = 0; turn < Turns; ++turn) {
+          if (column + further_of(turn) >= columns) break;
 #pragma unroll
           for (int k = 0; k < Size; ++k)
-            if (row + k >= first && row + k < rows) to[k] = elements[from[k] + further];
+            if (row + k >= first && row + k < rows)
+              to[further_of(turn) * plane.y_stride + k] = element(k, further_of(turn));
         }
       }
     }
