@@ -113,44 +113,35 @@ __device__ __forceinline__ int beyond(const T* address) {
   return static_cast<unsigned>(reinterpret_cast<unsigned long long>(address)) / sizeof(T) % Elements;
 }
 
-// Loads rows [first, rows) of a tile. Units reach into the rows before and behind; where Ends, none reaches out of `whole`.
-template <bool Ends, typename T>
-__device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>& whole, const Plane& plane, int first,
-                                          int rows, int columns, unsigned* words) {
+// Loads rows [first, rows) of a tile. Units reach into the rows before and behind, but not out of `whole`, which is x: only
+// where it `ends` or begins must rows be looked at.
+template <typename T>
+__device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>& whole, bool ends, const Plane& plane,
+                                          int first, int rows, int columns, unsigned* words) {
   using S = Shifted<T>;
   constexpr int Unit = S::Unit, Warps = THREADS / 32, Across = ACROSS / 8;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
   struct Row {
     const T* from;
-    int elements;
+    int shift, in_units, singly;  // elements before the row; up to its end, by units or one by one
     unsigned* to;
   };
   auto row_of = [&](int held) {  // ranges [0, Before + rows)
     const int row = held - S::Before;
     const T* start = x + row * plane.x_stride;
-    const int shift = beyond<Unit>(start);
-    return Row{start - shift, row >= first && row < rows ? shift + columns : 0, words + S::word(held)};
-  };
-  auto inside = [&](const T* from) { return !Ends || (from >= whole.first && from + Unit <= whole.last); };
-  auto singly = [&](const T* from, unsigned* to) {
-#pragma unroll 1
-    for (int k = 0; k < Unit; ++k)
-      if (from + k >= whole.first && from + k < whole.last) reinterpret_cast<T*>(to)[k] = from[k];
+    const int shift = beyond<Unit>(start), behind = row >= first && row < rows ? shift + columns : 0;
+    const bool inside = !ends || (start - shift >= whole.first && start + columns + Unit <= whole.last);
+    return Row{start - shift, shift, inside ? behind : 0, inside ? 0 : behind, words + S::word(held)};
   };
 
 #if UNIT == 4
   auto copy = [&](const Row& row, int unit) {
-    if (unit * Unit >= row.elements) return;
-    const T* from = row.from + unit * Unit;
-    if (inside(from)) {
-      const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row.to + unit));
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-    } else {
-      singly(from, row.to + unit);
-    }
+    if (unit * Unit >= row.in_units) return;
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row.to + unit));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(row.from + unit * Unit) : "memory");
   };
-#pragma unroll(Ends ? 1 : 4)
+#pragma unroll 4
   for (int held = warp; held < S::Before + rows; held += Warps) {
     const Row row = row_of(held);
 #pragma unroll
@@ -161,30 +152,23 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
   }
   asm volatile("cp.async.wait_all;" ::: "memory");
 #else
-  using Packed = Pack<unsigned, 4>;
+  using Words = Pack<unsigned, 4>;
   auto load = [&](const Row& row, int unit) {
-    Packed pack = {};
-    const T* from = row.from + unit * Unit;
-    if (unit * Unit < row.elements && inside(from)) pack = load_once<HINT>(reinterpret_cast<const Packed*>(from));
+    Words pack = {};
+    if (unit * Unit < row.in_units) pack = load_once<HINT>(reinterpret_cast<const Words*>(row.from) + unit);
     return pack;
   };
-  auto put = [&](const Row& row, int unit, const Packed& pack) {
-    if (unit * Unit >= row.elements) return;
-    const T* from = row.from + unit * Unit;
-    unsigned* to = row.to + unit * 4;
-    if (inside(from)) {
+  auto put = [&](const Row& row, int unit, const Words& pack) {
+    if (unit * Unit >= row.in_units) return;
 #pragma unroll
-      for (int k = 0; k < 4; ++k) to[k] = pack.elements[k];
-    } else {
-      singly(from, to);
-    }
+    for (int k = 0; k < 4; ++k) row.to[unit * 4 + k] = pack.elements[k];
   };
   // A warp stores eight packs of each of four rows, which are Size apart, so that all lanes use different banks.
-  constexpr int Lines = (DOWN + GRAIN + 3) / 4 * S::Size, Together = Ends ? 1 : 2;
+  constexpr int Lines = (DOWN + GRAIN + 3) / 4 * S::Size, Together = 2;
 #pragma unroll 1
   for (int line = warp; line < Lines; line += Together * Warps) {
     Row row[Together];
-    Packed packs[Together][Across];
+    Words packs[Together][Across];
 #pragma unroll
     for (int j = 0; j < Together; ++j) {
       const unsigned at = line + j * Warps;
@@ -204,6 +188,12 @@ __device__ __forceinline__ void load_rows(const T* __restrict__ x, const Span<T>
     put(row, Across * 8, load(row, Across * 8));
   }
 #endif
+  if (!ends) return;
+#pragma unroll 1
+  for (int held = warp; held < S::Before + rows; held += Warps) {
+    const Row row = row_of(held);
+    for (int k = row.shift + lane; k < row.singly; k += 32) reinterpret_cast<T*>(row.to)[k] = row.from[k];
+  }
 }
 
 // One access, which the compiler would split into one for each element if it saw a plain store.
@@ -231,12 +221,9 @@ __device__ __forceinline__ void turn_rows(const T* __restrict__ x, T* __restrict
   constexpr int Turns = ACROSS * Size * DOWN / 32 / Step;
   static_assert(Apart % Step == 0, "columns that a warp writes together begin alike");
   const int first = top ? 0 : plane.y_stride % Grain == 0 ? -beyond<Grain>(y) : -S::Before;
-  if (x + first * plane.x_stride - S::Unit >= whole.first &&
-      x + (rows - 1) * plane.x_stride + columns + S::Unit <= whole.last) {
-    load_rows<false>(x, whole, plane, first, rows, columns, words);
-  } else {
-    load_rows<true>(x, whole, plane, first, rows, columns, words);
-  }
+  const bool ends = S::Unit > 1 && (x + first * plane.x_stride - S::Unit < whole.first ||
+                                    x + (rows - 1) * plane.x_stride + columns + S::Unit > whole.last);
+  load_rows(x, whole, ends, plane, first, rows, columns, words);
   __syncthreads();  // a column's rows come from all warps
 
   const int lane = threadIdx.x % 32, x_step = static_cast<int>(plane.x_stride);

@@ -22,7 +22,7 @@ RESIDENT = 0  # threads per multiprocessor for which registers must suffice; 0: 
 STORES_STREAM = 3  # a hint of common/streamed.cuh
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
-UNIT = 4  # bytes of a load where rows begin anywhere
+UNIT = 16  # bytes of a load where rows begin anywhere
 GRAIN = 1  # packs of a column of y that one block writes together
 OTHERS = 4  # axes beside the two that are exchanged
 
