@@ -22,8 +22,8 @@ RESIDENT = 0  # threads per multiprocessor for which registers must suffice; 0: 
 STORES_STREAM = 3  # a hint of common/streamed.cuh
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
-UNIT = 16  # bytes of a load where rows begin anywhere
-GRAIN = 1  # packs of a column of y that one block writes together
+UNIT = 16  # bytes of a load where rows begin anywhere; see shifted_tile.cuh
+GRAIN = 1  # packs of a column of y that one block writes together there
 OTHERS = 4  # axes beside the two that are exchanged
 
 
@@ -34,6 +34,13 @@ def tile_of(planes: int, rows: int, columns: int, size: int, device: DevicePrope
     blocks = planes * -(-rows // (DOWN * size)) * (columns // (32 * size))
     whole = columns % (32 * size) == 0
     return (32 if whole and blocks >= WAVES * 2 * device.multiprocessors else 8), 0
+
+
+def shared_bytes(across: int, down: int, itemsize: int, unit: int, grain: int) -> int:
+    """Rows of a tile as they lie in x, a grain more than it has, and a word behind those of each pack of y."""
+    size = PACK_BYTES // itemsize
+    pitch = across * PACK_BYTES + (unit if unit > itemsize else 0)
+    return (down + grain) * (size * pitch + 4)
 
 
 def plan(
@@ -72,14 +79,13 @@ def plan(
     blocks = prod(extents) * -(-rows // tall) * -(-columns // wide)
     if blocks > device.max_grid[0]:
         raise Unsupported(f"tiles must be at most {device.max_grid[0]}, got {blocks}")
-    pitch = 4 * across + (unit // 4 if unit > itemsize else 0)  # 4-byte words
     numbers = (rows, columns, x_strides[rows_axis], y_strides[columns_axis], *extents, *steps_x, *steps_y)
     launch = Launch(
         entry=f"permute_swizzled_{dtypes.suffix(case.dtype)}",
         grid=(blocks, 1, 1),
         block=(across * down, 1, 1),
         arguments=("x", "y", *(Scalar("int64", number) for number in numbers)),
-        shared_bytes=4 * (down + grain) * (size * pitch + 1),
+        shared_bytes=shared_bytes(across, down, itemsize, unit, grain),
     )
     return LaunchPlan(
         (launch,),
