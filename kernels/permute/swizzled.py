@@ -18,7 +18,7 @@ from kernelbench import (
 from ..common.launch_helpers import merged_axes, permutation_of
 
 DOWN = 16  # packs of a tile's column: 256 bytes
-RESIDENT = 0  # threads per multiprocessor for which registers must suffice; 0: the compiler decides
+RESIDENT = {4: 2048, 2: 1280}  # threads per multiprocessor that registers suffice for, without spills, by itemsize
 STORES_STREAM = 3  # a hint of common/streamed.cuh
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
@@ -48,7 +48,7 @@ def plan(
     device: DeviceProperties,
     across: int | None = None,
     down: int = DOWN,
-    resident: int = RESIDENT,
+    resident: int | None = None,
     hint: int | None = None,
     unit: int = UNIT,
     grain: int = GRAIN,
@@ -70,7 +70,7 @@ def plan(
     rows, columns = shape[rows_axis], shape[columns_axis]
 
     itemsize = dtypes.itemsize(case.dtype)
-    resident = min(resident, device.max_threads_per_multiprocessor)
+    resident = min(RESIDENT[itemsize] if resident is None else resident, device.max_threads_per_multiprocessor)
     size = PACK_BYTES // itemsize
     chosen = tile_of(prod(extents), rows, columns, size, device)
     across = chosen[0] if across is None else across
