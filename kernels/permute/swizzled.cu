@@ -9,21 +9,16 @@
 //   DOWN     packs per column of a tile: 8, 16 or 32; a tile has DOWN * Size rows
 //   RESIDENT threads per multiprocessor for which registers must suffice; 0: the compiler decides
 //   HINT     see common/streamed.cuh
+//   UNIT, GRAIN   see shifted_tile.cuh
 //   launch   one block per tile: grid others * ceil(rows / tile's rows) * ceil(columns / tile's columns), tiles row by row;
-//            block ACROSS * DOWN; dynamic shared memory for ACROSS * DOWN * Size packs
+//            block ACROSS * DOWN; dynamic shared memory for ACROSS * DOWN * Size packs, and as shifted_tile.cuh needs
 //   moves    D in, D out
-// Where an extent or an address is not a multiple of a pack, elements go through the same shared memory one by one.
+// Where an extent or an address is not a multiple of a pack, shifted_tile.cuh takes the tile.
 //   Origin: written here.
-#include "common/streamed.cuh"
+#include "permute/shifted_tile.cuh"
 
 constexpr bool is_side(int packs) { return packs == 8 || packs == 16 || packs == 32; }
 static_assert(is_side(ACROSS) && is_side(DOWN), "a tile has 8, 16 or 32 packs in a row and in a column");
-
-constexpr int THREADS = ACROSS * DOWN;
-
-struct Plane {
-  long long rows, columns, x_stride, y_stride;
-};
 
 // The tile of this block: its first row and column, and the offsets of its plane in x and y.
 struct Tile {
@@ -85,26 +80,6 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
   }
 }
 
-// Transposes a tile of any size, by elements. Rows are swizzled, so that the elements of a column lie in different banks.
-template <typename T>
-__device__ __forceinline__ void turn_elements(const T* __restrict__ x, T* __restrict__ y, const Plane& plane, int rows,
-                                              int columns, T* slots) {
-  constexpr int Wide = ACROSS * 16 / sizeof(T);
-  constexpr int Words = 4 / sizeof(T);  // elements of a bank
-  constexpr int Together = 4;
-  const int fast = threadIdx.x % 32, slow = threadIdx.x / 32;
-  auto slot = [&](int row, int column) -> T& { return slots[row * Wide + (column ^ row % 32 * Words % Wide)]; };
-  for (int row = slow; row < rows; row += THREADS / 32) {
-#pragma unroll Together
-    for (int column = fast; column < columns; column += 32) slot(row, column) = x[row * plane.x_stride + column];
-  }
-  __syncthreads();  // a column's rows come from all warps
-  for (int column = slow; column < columns; column += THREADS / 32) {
-#pragma unroll Together
-    for (int row = fast; row < rows; row += 32) y[column * plane.y_stride + row] = slot(row, column);
-  }
-}
-
 template <typename T>
 __device__ __forceinline__ void permute_swizzled(const T* __restrict__ x, T* __restrict__ y, const Plane plane,
                                                  const long long (&extents)[4], const long long (&px)[4],
@@ -114,13 +89,15 @@ __device__ __forceinline__ void permute_swizzled(const T* __restrict__ x, T* __r
   const Tile tile = tile_of(plane, extents, px, py, Tall, Wide);
   const int rows = static_cast<int>(min(plane.rows - tile.row, static_cast<long long>(Tall)));
   const int columns = static_cast<int>(min(plane.columns - tile.column, static_cast<long long>(Wide)));
+  const bool top = tile.row == 0, bottom = tile.row + Tall >= plane.rows;
+  const Span<T> whole = {x, x + extents[0] * extents[1] * extents[2] * extents[3] * plane.rows * plane.columns};
   x += tile.x_offset + tile.row * plane.x_stride + tile.column;
   y += tile.y_offset + tile.column * plane.y_stride + tile.row;
   // Strides may be multiples of a pack although rows and columns are not.
   if (are_aligned<16>(x, y) && (plane.x_stride | plane.y_stride | rows | columns) % Size == 0) {
     turn_packs(x, y, plane, rows, columns, reinterpret_cast<Pack<T, Size>*>(shared));
   } else {
-    turn_elements(x, y, plane, rows, columns, reinterpret_cast<T*>(shared));
+    turn_rows(x, y, whole, plane, top, bottom, rows, columns, reinterpret_cast<unsigned*>(shared));
   }
 }
 

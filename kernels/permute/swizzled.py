@@ -18,10 +18,12 @@ from kernelbench import (
 from ..common.launch_helpers import merged_axes, permutation_of
 
 DOWN = 16  # packs of a tile's column: 256 bytes
-RESIDENT = 0  # threads per multiprocessor for which registers must suffice; 0: the compiler decides
+RESIDENT = {4: 2048, 2: 1280}  # threads per multiprocessor that registers suffice for, without spills, by itemsize
 STORES_STREAM = 3  # a hint of common/streamed.cuh
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
+UNIT = 16  # bytes of a load where rows begin anywhere; see shifted_tile.cuh
+GRAIN = 1  # packs of a column of y that one block writes together there
 OTHERS = 4  # axes beside the two that are exchanged
 
 
@@ -34,13 +36,22 @@ def tile_of(planes: int, rows: int, columns: int, size: int, device: DevicePrope
     return (32 if whole and blocks >= WAVES * 2 * device.multiprocessors else 8), 0
 
 
+def shared_bytes(across: int, down: int, itemsize: int, unit: int, grain: int) -> int:
+    """Rows of a tile as they lie in x, a grain more than it has, and a word behind those of each pack of y."""
+    size = PACK_BYTES // itemsize
+    pitch = across * PACK_BYTES + (unit if unit > itemsize else 0)
+    return (down + grain) * (size * pitch + 4)
+
+
 def plan(
     case: Case,
     device: DeviceProperties,
     across: int | None = None,
     down: int = DOWN,
-    resident: int = RESIDENT,
+    resident: int | None = None,
     hint: int | None = None,
+    unit: int = UNIT,
+    grain: int = GRAIN,
 ) -> LaunchPlan:
     """Arguments left out are chosen by `tile_of` or the constants above."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
@@ -59,7 +70,7 @@ def plan(
     rows, columns = shape[rows_axis], shape[columns_axis]
 
     itemsize = dtypes.itemsize(case.dtype)
-    resident = min(resident, device.max_threads_per_multiprocessor)
+    resident = min(RESIDENT[itemsize] if resident is None else resident, device.max_threads_per_multiprocessor)
     size = PACK_BYTES // itemsize
     chosen = tile_of(prod(extents), rows, columns, size, device)
     across = chosen[0] if across is None else across
@@ -74,11 +85,18 @@ def plan(
         grid=(blocks, 1, 1),
         block=(across * down, 1, 1),
         arguments=("x", "y", *(Scalar("int64", number) for number in numbers)),
-        shared_bytes=tall * across * PACK_BYTES,
+        shared_bytes=shared_bytes(across, down, itemsize, unit, grain),
     )
     return LaunchPlan(
         (launch,),
-        defines=(("ACROSS", across), ("DOWN", down), ("RESIDENT", resident), ("HINT", hint)),
+        defines=(
+            ("ACROSS", across),
+            ("DOWN", down),
+            ("RESIDENT", resident),
+            ("HINT", hint),
+            ("UNIT", unit),
+            ("GRAIN", grain),
+        ),
         reasons=(f"{prod(extents)} times {rows} rows of {columns}, one block per tile of {tall} x {wide}",),
     )
 

@@ -39,6 +39,23 @@ def test_a_tile_need_not_be_square(checked, across, down):
     assert counters.shared_store_wavefronts == counters.shared_store_ideal_wavefronts
 
 
+@pytest.mark.nvcc
+@pytest.mark.parametrize("values", [(4, 1, 16, 16), (4, 2, 8, 8), (16, 2, 16, 32), (16, 8, 8, 32)])
+def test_rows_may_begin_anywhere(checked, values):
+    assert SWIZZLED.plan is not None
+    plan = partial(SWIZZLED.plan, **dict(zip(("unit", "grain", "across", "down"), values, strict=True)))
+    for shape, permutation in (("131x289", "10"), ("257x128", "10"), ("2x255x9x7", "0231"), ("9x2x3", "210")):
+        for shift in (0, 1, {"x": 3}, {"y": 1}):
+            checked("swizzled", case(shape, permutation, "float16"), shift, plan=plan)
+
+
+@pytest.mark.nvcc
+def test_columns_that_begin_anywhere_are_written_in_whole_packs(checked, dtype):
+    (counters,) = checked("swizzled", case("509x515", "10", dtype)).counters
+    assert counters.global_load_sectors < 1.4 * counters.global_load_ideal_sectors
+    assert counters.global_store_sectors < 1.2 * counters.global_store_ideal_sectors
+
+
 @pytest.mark.parametrize(
     ("shape", "permutation", "dtype", "across", "hint"),
     [
@@ -60,4 +77,4 @@ def test_a_tile_has_packs_of_both_axes(h200):
     (launch,) = SWIZZLED.plan(case("8192x8192", "10", "float16"), h200).launches
     assert launch.grid == (64 * 32, 1, 1)
     assert launch.block == (512, 1, 1)
-    assert launch.shared_bytes == 128 * 256 * 2
+    assert launch.shared_bytes == 17 * (8 * (256 + 8) * 2 + 4)  # a pack more of both, a word behind eight rows
