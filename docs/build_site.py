@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from kernelbench.core import places
-from kernelbench.runs.folders import is_run
+from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,7 +119,7 @@ def relinked(text: str, source: Path, repository: str) -> str:
 
 def stage_reports(stage: Path) -> None:
     """Draw the page of every recorded run, and a table of them."""
-    runs = sorted(path.parent for path in places.RECORDED.rglob("results.csv") if is_run(path.parent))
+    runs = shipped_runs()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         rows = list(pool.map(lambda run: stage_report(stage, run), runs))
     (stage / "reports.md").write_text(REPORTS_HEAD + "\n".join(rows) + "\n", encoding="utf-8")

@@ -22,7 +22,8 @@ DATA = "kernelbench/_data"
 CARRIED = ("kernels", "suites", "results/published", "results/h200", "results/simulated", "tests/specimens")
 SUFFIXES = {".py", ".cu", ".cuh", ".yaml", ".csv", ".json"}
 LEFT_OUT = re.compile(r"results/h200/([^/]+\.json$|accuracy/|model/|simulator/)")  # read by documents and tests
-MOST_BYTES = 3_000_000
+MOST_BYTES = 3_000_000  # of the wheel
+MOST_CHECKOUT_BYTES = 15_000_000
 SHORTER = {"run": "--filter seq=16 --only naive,ft"}  # README's takes minutes
 OWN_KERNEL = ("new softmax/my_kernel", "run softmax --kernels kernels --filter seq=16 --only naive,my_kernel")
 
@@ -64,12 +65,16 @@ def installed(site: Path, folder: Path, arguments: str) -> subprocess.CompletedP
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def carried(path: Path) -> bool:
+    return path.suffix in SUFFIXES or path.name == "results.csv.gz"
+
+
 def test_everything_that_is_run_travels(wheel: Path) -> None:
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" not in name}
     sources = (".py", ".cuh", ".cpp", ".hpp", ".yaml", ".j2", ".css", ".js")
     files = (ROOT / "kernelbench").rglob("*")
     package = {str(path.relative_to(ROOT)) for path in files if path.suffix in sources}
-    data = [path.relative_to(ROOT) for top in CARRIED for path in (ROOT / top).rglob("*") if path.suffix in SUFFIXES]
+    data = [path.relative_to(ROOT) for top in CARRIED for path in (ROOT / top).rglob("*") if carried(path)]
     wanted = package | {f"{DATA}/{path}" for path in data if not LEFT_OUT.match(str(path))}
     wanted |= {
         "kernelbench/py.typed",
@@ -95,6 +100,16 @@ def test_nothing_else_travels_and_it_is_small(wheel: Path) -> None:
 def test_no_page_or_chart_of_a_run_is_in_the_repository() -> None:
     kept = [path for path in (ROOT / "results").rglob("*") if path.suffix in (".html", ".png", ".svg")]
     assert [path for path in kept if ROOT / "results" / "runs" not in path.parents] == []
+
+
+def test_a_checkout_is_small() -> None:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("needs a checkout of git")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [ROOT / name for name in listed.split("\0") if name]
+    plain = [path for path in files if path.name == "results.csv"]
+    assert plain == [], "run `python docs/pack_runs.py`"
+    assert sum(path.stat().st_size for path in files if path.exists()) < MOST_CHECKOUT_BYTES
 
 
 def test_the_license_and_the_command_are_there(wheel: Path) -> None:

@@ -10,7 +10,7 @@ import pandas
 
 from kernelbench.core import columns
 from kernelbench.runs.records import Row
-from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run
+from kernelbench.runs.results import PACKED_RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE, Run, results_file
 from kernelbench.runs.samples import NAMES, pack_samples, samples_file
 
 TIMES = ("median_s", "low_s", "high_s")
@@ -48,10 +48,11 @@ def slowed(run: Run, factor: float, chosen: Callable[[Row], bool]) -> Run:
 def write_copy(run: Run, folder: Path) -> Path:
     """The run, with its times and samples as they are now, as a folder."""
     shutil.copytree(run.folder, folder)
-    table = pandas.read_csv(folder / RESULTS_FILE, dtype=str, keep_default_na=False)
+    table = pandas.read_csv(results_file(folder), dtype=str, keep_default_na=False)
     table = table.drop(columns=[name for name in columns.names(columns.COUNTERS) if name in table])
     for name in TIMES:
         table[name] = [getattr(row, name) for row in run.rows]
+    (folder / PACKED_RESULTS_FILE).unlink(missing_ok=True)
     table.to_csv(folder / RESULTS_FILE, index=False)
     samples = ((*one[:5], repr(one[5])) for one in run.samples.itertuples(index=False))
     (folder / SAMPLES_FILE).write_bytes(samples_file(pack_samples(samples)))

@@ -104,9 +104,6 @@ def _remarks(results: Iterable[Result]) -> Counter[str]:
 
 
 def _verdicts(results: Iterable[Result]) -> str:
-    """`10 of 12 right; 1 wrong; 1 skipped`."""
-    from kernelbench.report.view import shown_status
+    from kernelbench.report.view import right_text
 
-    counts = Counter(shown_status(one.status, one.implementation.role) for one in results)
-    others = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
-    return "; ".join([f"{counts['ok']} of {counts.total()} right", *others])
+    return right_text((one.status, one.implementation.role) for one in results)

@@ -146,7 +146,8 @@ def show(answer: Answer, page: Path | None) -> None:
     built = f"{compiled} of {binaries} binaries compiled in {builds.get('seconds', 0)} s"
     say(built if compiled or not binaries else f"{binaries} binaries, all from the build cache")
     if answer.run.simulated:
-        tell(*counted_lines(answer, "the counts are above"))
+        checked = view.right_text((row.status, row.role) for row in answer.run.rows)
+        tell(f"Outputs: {checked}.", *counted_lines(answer, "the counts are above"))
     if not test:
         tell(*summary.run_lines(answer.run, answer.comparison, answer.verdicts))
     say(f"rows: {answer.run.folder / 'results.csv'}")

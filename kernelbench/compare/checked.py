@@ -105,9 +105,10 @@ def explanation(asked: Asked) -> ClaimVerdict:
         share = None if holds is None else confirmed / len(said)
         cases.append(CaseVerdict(case.key, case.label, share, text, direction=holds))
         found += said
-    parts = "; ".join(
-        f"{one.decision}: {one.statement.says} ({one.numbers})" if one.seen else f"not counted: {one.statement.says}"
-        for one in evidence.across(found)
-    )
+    told: dict[str, list[str]] = {}
+    for one in evidence.across(found):
+        decision, numbers = (one.decision, f" ({one.numbers})") if one.seen else ("not counted", "")
+        told.setdefault(decision, []).append(one.statement.says + numbers)
+    parts = ". ".join(f"{decision.capitalize()}: {'; '.join(each)}" for decision, each in told.items())
     required = asked.direction("counters confirm every statement")
-    return asked.concluded(cases, lambda on: f"Counted by the simulator on {on}: {parts}", required, None)
+    return asked.concluded(cases, lambda on: f"Counted by the simulator on {on}. {parts}", required, None)

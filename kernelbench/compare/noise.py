@@ -47,19 +47,19 @@ class Floor:
 
 
 def floor_of(run: Run, samples: Samples) -> Floor:
-    """From the run's own A/A rows; without such, from the first half of each row's samples against the second."""
+    """From the twins of a self-test; without such, from the first half of each row's samples against the second."""
     pairs = _aa_pairs(samples, twins_of(run))
     if pairs:
-        return _floor(f"its {len(pairs)} A/A rows", pairs)
+        return _floor(f"{len(pairs)} pairs of twins of its self-test", pairs)
     halves = {
         key: (taken[: len(taken) // 2], taken[len(taken) // 2 :])
         for key, taken in samples.items()
         if len(taken) >= LEAST_SAMPLES
     }
     if halves:
-        rows = f"{len(halves)} rows, for it has no A/A rows"
+        rows = f"{len(halves)} rows, without a self-test"
         return _floor(f"the first half of each row's samples against the second ({rows})", halves)
-    return Floor("assumed, for it has neither A/A rows nor enough raw samples", np.empty(0), np.empty(0), {})
+    return Floor("assumed, without a self-test or enough raw samples", np.empty(0), np.empty(0), {})
 
 
 Pairs = Mapping[Key, tuple[np.ndarray, np.ndarray]]

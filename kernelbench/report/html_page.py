@@ -26,13 +26,12 @@ from kernelbench.report.pages import own_file, rendered, write_page
 from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
-from kernelbench.runs.results import Run
+from kernelbench.runs.results import ENVIRONMENT_FILE, SAMPLES_FILE, Run, results_file
 
 if TYPE_CHECKING:
     from kernelbench.report.drawing import Chart
 
 MAX_BYTES = 3_000_000
-RUN_FILES = ("results.csv", "samples.csv.gz", "environment.json")
 PAGE_FILES = ("comparison.csv", "claims.csv")
 
 
@@ -129,7 +128,8 @@ def _other_charts(drawn: Sequence[Chart], with_answer: bool) -> list[Chart]:
 
 def data_files(run: Run, page: Path) -> list[tuple[str, str]]:
     """Names of the run's files, and of those beside the page, with their addresses as seen from the page."""
-    places = [run.folder / name for name in RUN_FILES] + [page.parent / name for name in PAGE_FILES]
+    places = [results_file(run.folder), run.folder / SAMPLES_FILE, run.folder / ENVIRONMENT_FILE]
+    places += [page.parent / name for name in PAGE_FILES]
     start = page.parent.resolve()
     return [(path.name, quote(os.path.relpath(path.resolve(), start))) for path in places if path.is_file()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.ledger import figures
 from kernelbench.core.records import Claim
-from kernelbench.core.units import time_text
+from kernelbench.core.units import time_column
 from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
 from kernelbench.report.palette import Look
@@ -66,7 +67,7 @@ def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
 
 def panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel], int]:
     """Published times, then cases measured with the L2 cleared; and how many of these are not near the floor."""
-    rows = [row for row in view.shown_rows(run, comparison, "cold") if row.implementation in ladder.order]
+    rows = _of_one_method([row for row in run.rows if row.implementation in ladder.order], run, comparison)
     above = {row.case for row in rows if not row.floor_limited}  # steps do not show near the time of an empty kernel
     times: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -77,6 +78,18 @@ def panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel
     chosen = _chosen(list(times))
     measured = [Panel(labels[case], times[case]) for case in chosen]
     return [*_published(ladder, run), *measured], len(times)
+
+
+def _of_one_method(rows: Sequence[Row], run: Run, comparison: Comparison) -> list[Row]:
+    """The cold times of each case by one method: the one that more steps have, else the one that other charts show."""
+    timed = [row for row in rows if row.status == "ok" and row.cache == "cold"]
+    steps = Counter((row.case, row.method) for row in timed)
+    shown = view.shown_methods(run.rows, comparison)
+    best = {
+        case: max((steps[case, method], method == shown[case, "cold"], method) for method in ("events", "graph"))[-1]
+        for case in {row.case for row in timed}
+    }
+    return [row for row in timed if row.method == best[row.case]]
 
 
 def _is_about(claim: Claim, row: Row) -> bool:
@@ -131,10 +144,13 @@ def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Lo
 
 def _panel(axis: Axes, panel: Panel, order: Sequence[str], looks: Mapping[str, Look], named: bool) -> None:
     before: float | None = None
-    longest = max(panel.times.values())
+    longest, time_text = max(panel.times.values()), time_column(panel.times.values())
     for place, name in enumerate(order):
         time = panel.times.get(name)
         if time is None:
+            axis.annotate(
+                "n/a", (0, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7, color=SOFT
+            )
             continue
         if panel.published:
             axis.barh(place, time, 0.66, facecolor=PAPER, edgecolor=MUTED, hatch="////")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PEER_CHART = "peers"  # the name of the chart
 TITLE = "Time of each peer over ours, cold"
 CAPTION = (
-    "A point per case; large: the geometric mean. Right of 1, ours is faster. A name has a colour if further charts "
-    "show it in that colour."
+    "A point per case; large: the geometric mean. Right of 1, ours is faster. Coloured names have the same colour in "
+    "the charts below."
 )
 ROW, REST = 0.24, 0.75  # inches per peer, and for the axis
 

@@ -83,8 +83,8 @@ def _grades(found: Sequence[Pair]) -> list[str]:
             if side.graded:
                 graded.setdefault(side.name, []).append((side, pair.ours))
     return [
-        f"{name} is off by its own rounding on {len(sides)} of {len(found)} cases: by up to "
-        f"{_ulp([side for side, _ in sides])}, ours by up to {_ulp([own for _, own in sides])} there."
+        f"{name} rounds beyond the tolerance on {len(sides)} of {len(found)} cases: it is off by up to "
+        f"{_ulp([side for side, _ in sides])}, ours by up to {_ulp([own for _, own in sides])}."
         for name, sides in graded.items()
     ]
 

@@ -130,6 +130,9 @@ def inline_svg(text: str, prefix: str, label: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    # Without backgrounds, which would hide the shade that says that a narrow screen shows part of a chart.
+    paper = rf'<g id="patch_\d+">\s*<path d="[^"]*" style="fill: {PAPER}"/>\s*</g>'
+    text = re.sub(rf'(<g id="(?:figure|axes)_\d+">)\s*{paper}', r"\1", text)
     referenced = set(re.findall(r"""(?:href="#|url\(#)([^")]+)""", text))
     text = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in referenced else "", text)
     text = re.sub(r'(href="#|url\(#)([\w-]+)', rf"\g<1>{prefix}-\g<2>", text)

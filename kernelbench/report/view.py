@@ -161,6 +161,13 @@ def shown_status(status: str, role: str) -> str:
     return AS_EXPECTED if (status, role) == ("wrong", "specimen") else status
 
 
+def right_text(checked: Iterable[tuple[str, str]]) -> str:
+    """`10 of 12 right; 1 wrong; 1 skipped`, from status and role of each."""
+    counts = Counter(shown_status(status, role) for status, role in checked)
+    others = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
+    return "; ".join([f"{counts['ok']} of {counts.total()} right", *others])
+
+
 @dataclass(frozen=True)
 class ReasonGroup:
     """Rows of one implementation without a time, for the same reason."""

@@ -27,13 +27,19 @@ Check = Callable[[Any], bool]
 
 
 def read_text(path: Path, limit: int) -> str:
-    """Read a regular file of at most `limit` bytes; ResultsError for a link, which may lead out of the run's folder."""
-    return _decoded(path, _read(path, limit))
+    """Read a regular file of at most `limit` bytes, of a name that ends in .gz unpacked; ResultsError for a link, which
+    may lead out of the run's folder."""
+    if path.suffix != ".gz":
+        return _decoded(path, _read(path, limit))
+    data, whole = read_unpacked(path, limit)
+    if not whole:
+        raise ResultsError(f"{path}: its end is cut off")
+    return _decoded(path, data)
 
 
-def read_unpacked(path: Path, limit: int = MAX_SAMPLES_BYTES) -> tuple[bytes, bool]:
+def read_unpacked(path: Path, limit: int, advice: str = "") -> tuple[bytes, bool]:
     """The contents of a gzip file, at most `limit` bytes, and whether they are complete: of a file that was cut off,
-    the remaining whole lines."""
+    the remaining whole lines. ResultsError, which ends with `advice`, for any other file."""
     _require_regular(path)
     parts: list[bytes] = []
     whole, left = True, limit + 1
@@ -45,9 +51,9 @@ def read_unpacked(path: Path, limit: int = MAX_SAMPLES_BYTES) -> tuple[bytes, bo
     except EOFError:
         whole = False
     except (OSError, zlib.error) as error:
-        raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+        raise ResultsError(f"{path}: cannot be read ({error}){advice}") from error
     if not left:
-        raise ResultsError(f"{path}: more than {limit} bytes when unpacked; delete it to go on without raw samples")
+        raise ResultsError(f"{path}: more than {limit} bytes when unpacked{advice}")
     data = b"".join(parts)
     return (data, True) if whole else (data[: data.rfind(b"\n") + 1], False)
 

@@ -18,7 +18,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
-from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE
+from kernelbench.runs.results import ENVIRONMENT_FILE, results_file
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims and tell durations
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
@@ -168,7 +168,7 @@ def _is_copy(run: Path, shipped: Path) -> bool:
 
 
 def is_run(folder: Path) -> bool:
-    return os.path.isfile(folder / RESULTS_FILE)  # unlike Path.is_file, False also without permission
+    return os.path.isfile(results_file(folder))  # unlike Path.is_file, False also without permission
 
 
 def newest_by_suite(folder: Path) -> dict[str, Path]:

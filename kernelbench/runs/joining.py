@@ -9,7 +9,7 @@ from typing import Any
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.texts import from_cell
 from kernelbench.runs import files
-from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
+from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run, results_file
 from kernelbench.runs.row_checks import read_cells
 from kernelbench.runs.samples import read_samples
 
@@ -26,7 +26,7 @@ def join(parts: Mapping[str, Path], folder: Path, cases: Sequence[str]) -> Run:
     """
     runs = {label: read_run(path) for label, path in parts.items()}
     _check(runs)
-    rows = [row for path in parts.values() for row in _rows(path / RESULTS_FILE)]
+    rows = [row for path in parts.values() for row in _rows(results_file(path))]
     place = {case: number for number, case in enumerate(cases)}
     rows.sort(key=lambda row: place.get(row["case"], len(place)))  # stable: implementations keep their order
     samples = [sample for path in parts.values() for sample in read_samples(path / SAMPLES_FILE)[0]]

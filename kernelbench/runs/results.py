@@ -1,7 +1,7 @@
 """Runs on disk: rows are written as soon as they exist, and read back as records.
 
 The folder of a run has
-  results.csv        records.RESULTS; one row per case, implementation, cache and method
+  results.csv        records.RESULTS; one row per case, implementation, cache and method; recorded: results.csv.gz
   samples.csv.gz     a line per measurement; one gzip member per case and implementation
   counters.csv       columns.HARDWARE_COUNTERS; one row per launch, with --counters; see hardware_counters.py
   environment.json   place, time and versions; limits of the GPU; the suite; the implementations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas
 
 RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", "environment.json"
+PACKED_RESULTS_FILE = f"{RESULTS_FILE}.gz"
 _MOST_BYTES = files.MAX_RESULTS_BYTES
 _MOST_SAMPLE_BYTES = files.MAX_SAMPLES_BYTES - 100  # without its header
 
@@ -73,9 +74,15 @@ class Run:
         return sample_table(self.folder / SAMPLES_FILE)
 
 
+def results_file(folder: Path) -> Path:
+    """The results.csv of a run, or its results.csv.gz where there is only that; neither need be there."""
+    plain, packed = folder / RESULTS_FILE, folder / PACKED_RESULTS_FILE
+    return packed if os.path.lexists(packed) and not os.path.lexists(plain) else plain
+
+
 def read_run(folder: Path) -> Run:
     """Read the folder of a run, whoever wrote it; ResultsError names the missing or damaged file, and the place."""
-    results = folder / RESULTS_FILE
+    results = results_file(folder)
     if not results.is_file():
         raise ResultsError(
             f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
@@ -139,6 +146,7 @@ class Store:
             files.sweep(folder)
             if not self._read():
                 self._write_rows()
+            (folder / PACKED_RESULTS_FILE).unlink(missing_ok=True)
         except OSError as error:
             raise ResultsError(
                 f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
@@ -146,7 +154,7 @@ class Store:
 
     def _read(self) -> bool:
         """Read what a continued run already has; returns whether its results.csv is complete."""
-        results = self.folder / RESULTS_FILE
+        results = results_file(self.folder)
         whole = False
         if os.path.lexists(results):
             (self._names, *rows), whole = _cells(results)
@@ -155,7 +163,7 @@ class Store:
                 own = self._rows.setdefault(case, {})
                 own[name] = own.get(name, "") + _csv_text([row])
         self._samples = pack_samples(read_samples(self.folder / SAMPLES_FILE)[0])
-        return whole
+        return whole and results.name == RESULTS_FILE
 
     def append(self, rows: Sequence[Mapping[str, Any]], timed: Iterable[Sample]) -> None:
         """Add complete rows of results.csv (by column name) and the samples of those that were timed; they replace

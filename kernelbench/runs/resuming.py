@@ -13,7 +13,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Planned
 from kernelbench.runs.contents import contradictions, differences
 from kernelbench.runs.records import Row
-from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Run, read_run
+from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
 from kernelbench.runs.rows import launches_cell
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> 
 
     ResultsError without `resume`, or if its rows cannot be mixed with those of `state`, the present environment.
     """
-    if not os.path.lexists(folder / RESULTS_FILE):
+    if not os.path.lexists(results_file(folder)):
         return None
     if not resume:
         raise ResultsError(f"{folder}: already holds a run; add --resume to go on with it, or choose another --out")

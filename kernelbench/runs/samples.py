@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Sample = tuple[str, str, str, str, int, str]
 NAMES = ("case", "implementation", "cache", "method", "round", "seconds")
 _MEASUREMENT = list(NAMES[:4])
+_ADVICE = "; delete it to go on without raw samples"
 _MOST_TIMES = 1000  # per line: readers of CSV limit a cell to 131,072 characters
 
 
@@ -49,13 +50,13 @@ def read_samples(path: Path) -> tuple[list[Sample], bool]:
     """All samples of a file, and whether it is complete; none if there is no file. ResultsError if it is damaged."""
     if not os.path.lexists(path):
         return [], True
-    data, whole = files.read_unpacked(path)
+    data, whole = files.read_unpacked(path, files.MAX_SAMPLES_BYTES, _ADVICE)
     try:
         header, *lines = list(csv.reader(io.StringIO(data.decode()))) or [[]]
         one_each = len(header) > 4 and header[4] == "round"  # as versions before 0.2 wrote them
         return [sample for line in lines for sample in (_single(line) if one_each else _several(line))], whole
     except (ValueError, csv.Error) as error:
-        raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+        raise ResultsError(f"{path}: cannot be read ({error}){_ADVICE}") from error
 
 
 def sample_table(path: Path) -> pandas.DataFrame:
@@ -73,12 +74,12 @@ def sample_table(path: Path) -> pandas.DataFrame:
     try:
         seconds = pandas.to_numeric(found["seconds"])
     except (ValueError, OverflowError) as error:
-        raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+        raise ResultsError(f"{path}: cannot be read ({error}){_ADVICE}") from error
     found = found.assign(seconds=seconds.where(seconds > 0).astype(float))
     # Earlier versions kept differences of two graphs that are not above 0.
     found = found[~((found["method"] == "graph") & (seconds <= 0))]
     if not numpy.isfinite(found["seconds"]).all():
-        raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
+        raise ResultsError(f"{path}: a time is not above 0{_ADVICE}")
     if not whole and len(found):  # some rounds of the last measurement may be missing
         found = found[(found[_MEASUREMENT] != found[_MEASUREMENT].iloc[-1]).any(axis=1)]
     return found.drop_duplicates([*_MEASUREMENT, "round"], keep="last")

@@ -73,9 +73,9 @@ def test_the_links_lead_to_the_files_of_the_run(opened: Open) -> None:
     page = opened("softmax")
     links = page.locator("footer a")
     assert links.all_inner_texts() == [
-        "results.csv", "samples.csv.gz", "environment.json", "comparison.csv", "claims.csv",
+        "results.csv.gz", "samples.csv.gz", "environment.json", "comparison.csv", "claims.csv",
     ]  # fmt: skip
-    assert "/results/h200/softmax/results.csv" in links.first.evaluate("link => link.href")
+    assert "/results/h200/softmax/results.csv.gz" in links.first.evaluate("link => link.href")
 
 
 @pytest.mark.parametrize("run", ["softmax", "peers/peers_softmax"])

@@ -174,7 +174,7 @@ def two_cases(build, published_case):
 def test_an_explanation_is_decided_by_counters(two_cases, ledger, published_case):
     answer = verdict(two_cases, ledger, {published_case(seq).key: trees() for seq in (16, 32)})
     assert answer.verdict == "holds"
-    assert answer.sentence.startswith("Counted by the simulator on both cases: confirmed: threads picked by")
+    assert answer.sentence.startswith("Counted by the simulator on both cases. Confirmed: threads picked by")
     assert "(tree_strided 3.30, tree_modulo 1.00)" in answer.sentence
     assert answer.cases[0].direction is True
     assert "confirmed: consecutive threads" in answer.cases[0].text
@@ -184,7 +184,7 @@ def test_an_explanation_can_fail_or_hold_in_part(two_cases, ledger, published_ca
     some = {published_case(16).key: trees(), published_case(32).key: trees(strided=1.0)}
     answer = verdict(two_cases, ledger, some)
     assert answer.verdict == "holds in part"
-    assert "confirmed on 1 of 2: consecutive threads" in answer.sentence
+    assert "Confirmed on 1 of 2: consecutive threads" in answer.sentence
     none = {published_case(seq).key: trees(strided=1.0, modulo_lanes=30) for seq in (16, 32)}
     assert verdict(two_cases, ledger, none).verdict == "does not hold"
 

@@ -21,7 +21,7 @@ def test_the_floor_is_from_the_runs_own_aa_rows() -> None:
     samples = {key(number): np.full(20, 1e-4) for number in range(40)}
     samples |= {key(number, "again"): np.full(20, 1e-4 * (1.01 if number % 2 else 1 / 1.01)) for number in range(40)}
     floor = noise.floor_of(run(self_test={"twins": {"again": "kernel"}}), samples)
-    assert floor.source == "its 40 A/A rows"
+    assert floor.source == "40 pairs of twins of its self-test"
     assert floor.at(key(0), 1e-4) == pytest.approx(noise.WITHIN_95 * np.log(1.01))
 
 

@@ -59,8 +59,8 @@ def test_what_does_not_hold_says_why(found: dict[str, Standing]) -> None:
 def test_counters_decide_what_they_explain(found: dict[str, Standing]) -> None:
     one = found["reduce-tree-counters"]
     assert (one.verdict, one.decided_by) == ("holds", "counters")
-    assert one.measured.startswith("reduce: Counted by the simulator on all 9 cases: confirmed: ")
-    assert "contradicted: five kernels move 7 D + 4" in found["softmax-fusion"].why
+    assert one.measured.startswith("reduce: Counted by the simulator on all 9 cases. Confirmed: ")
+    assert "Contradicted: five kernels move 7 D + 4" in found["softmax-fusion"].why
 
 
 def test_without_any_recorded_run_nothing_is_decided(tmp_path) -> None:

@@ -10,7 +10,7 @@ from kernelbench.core import places
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case, Suite
 from kernelbench.runs.joining import join
-from kernelbench.runs.results import ENVIRONMENT_FILE, Store, read_run
+from kernelbench.runs.results import ENVIRONMENT_FILE, Store, read_run, results_file
 from kernelbench.runs.samples import read_samples
 from kernelbench.suite import select_part
 from kernelbench.walks.compare import answer
@@ -56,7 +56,7 @@ def parts_of(folder: Path) -> dict[str, Path]:
         store = Store(folder / label)
         device = {**run.environment["device"], "uuid": uuid}
         store.write_environment({**run.environment, "device": device, "wall_s": 10.0 if uuid == "GPU-a" else 20.0})
-        rows = [row for row in _rows(WHOLE / "results.csv") if row["case"] in own]
+        rows = [row for row in _rows(results_file(WHOLE)) if row["case"] in own]
         store.append(rows, [line for line in read_samples(WHOLE / "samples.csv.gz")[0] if line[0] in own])
         found[label] = folder / label
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from functools import cache
 
@@ -105,11 +106,11 @@ def recorded(kernel):
     """(Case, seconds beyond an empty kernel) of all recorded cold times on an H200 of a kernel as its rule launched it:
     drawn cases were launched by the cost function."""
     found = {}
-    for path in sorted((places.RECORDED / "h200").rglob("results.csv")):
+    for path in sorted((places.RECORDED / "h200").rglob("results.csv.gz")):
         if path.parent.name.startswith("draw_"):
             continue
         limits = json.loads(path.with_name("environment.json").read_text()).get("limits") or {}
-        with path.open(newline="") as file:
+        with gzip.open(path, "rt", newline="") as file:
             for row in csv.DictReader(file):
                 if row["operation"] == "layer_norm":  # which has no cost function
                     continue

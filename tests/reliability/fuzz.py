@@ -52,7 +52,8 @@ from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
 from kernelbench.report.html_page import render
 from kernelbench.report.sources import Published
-from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
+from kernelbench.runs.files import MAX_RESULTS_BYTES, read_text
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run, results_file
 from kernelbench.runs.samples import pack_samples, samples_file
 from kernelbench.suite import read_suite, select_cases, select_implementations
 from kernelbench.walks.report import report
@@ -308,8 +309,7 @@ def make_run(folder: Path, device: str = "h200") -> Path:
     keys = list(dict.fromkeys(row.case for row in run.rows))[1:4:2]
     names = ["ft", "oneflow", "copy", "naive", "tree_modulo", "ft_as_published"]
     folder.mkdir()
-    with (source / RESULTS_FILE).open(newline="") as file:
-        header, *rows = list(csv.reader(file))
+    header, *rows = csv.reader(io.StringIO(read_text(results_file(source), MAX_RESULTS_BYTES)))
     case, name = header.index("case"), header.index("implementation")
     kept = [row for row in rows if row[case] in keys and row[name] in names]
     with (folder / RESULTS_FILE).open("w", newline="") as file:

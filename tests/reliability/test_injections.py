@@ -281,7 +281,7 @@ def test_samples_that_unpack_to_more_than_the_limit_are_refused(run: Path, monke
     data = gzip.compress(b"0" * 2**22)
     (run / SAMPLES_FILE).write_bytes(data)
     assert len(data) < 2**13
-    monkeypatch.setattr(files.read_unpacked, "__defaults__", (2**20,))
+    monkeypatch.setattr(files, "MAX_SAMPLES_BYTES", 2**20)
     with pytest.raises(ResultsError, match="more than 1048576 bytes when unpacked"):
         _ = read_run(run).samples
 

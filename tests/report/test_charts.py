@@ -69,6 +69,8 @@ def test_inline_svg_uses_variables_and_unique_ids(example):
         assert text.startswith("<svg viewBox=")
         assert 'aria-label="a &quot;label&quot; &lt;b&gt;"' in text
         assert "var(--ink)" in text
+        whole = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+        assert f"M 0 {whole[2]}\nL {whole[1]} {whole[2]}" not in text, "it hides the shade of a narrow screen"
         assert not [colour for colour in style.VARIABLES if colour in text]
         references = set(re.findall(r'(?:href="#|url\(#)([\w-]+)', text))
         assert references <= set(re.findall(r'\bid="([^"]+)"', text))

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from kernelbench.compare import ComparedRow
+from kernelbench.core import places
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import Counted
 from kernelbench.report import charts, heat, ladders, palette, settings, sweeps, view
 from kernelbench.report.sources import Published
-from kernelbench.runs.results import Run
+from kernelbench.runs.results import Run, read_run
 from tests.report.conftest import Example, cases_of
 
 CURVE = {
@@ -133,6 +134,24 @@ def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
     ]  # fmt: skip
     (lent,) = ladders.ladders(example.run, [claim("order", operation="reduce_sum", order=STEPS, from_columns=128)])
     assert len(ladders.panels(example.run, NONE, lent)[0]) == 6
+
+
+def test_a_ladder_times_all_steps_of_a_case_by_one_method():
+    """At seq=32 the first step took over 200 µs and so has no time by graph, which the other steps have."""
+    run = read_run(places.RECORDED / "h200" / "softmax")
+    order = claim("order", order=STEPS)
+    (ladder,) = ladders.ladders(run, [order])
+    shown = {panel.title: panel for panel in ladders.panels(run, NONE, ladder)[0]}
+    events = {
+        row.implementation: row.median_s
+        for row in run.rows
+        if (row.axes, row.method, row.cache) == ("seq=32", "events", "cold") and row.implementation in STEPS
+    }
+    assert shown["seq=32"].times == events
+    figure = ladders.ladder_figure(
+        ladder, [replace(shown["seq=32"], times={"tree_modulo": 2e-3, "tree_strided": 1e-4})], palette.looks(run, NONE)
+    )
+    assert [text.get_text() for text in figure.axes[0].texts] == ["2000 µs", "100.0 µs", "20.0x", "n/a", "n/a"]
 
 
 def test_numbered_variants_are_a_family_of_settings(synthetic_run):

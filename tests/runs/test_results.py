@@ -19,8 +19,17 @@ import pytest
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import records
+from kernelbench.runs.folders import is_run
 from kernelbench.runs.records import RESULTS
-from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
+from kernelbench.runs.results import (
+    ENVIRONMENT_FILE,
+    PACKED_RESULTS_FILE,
+    RESULTS_FILE,
+    SAMPLES_FILE,
+    Run,
+    Store,
+    read_run,
+)
 from kernelbench.runs.samples import NAMES
 from tests.fake_gpu import raising
 
@@ -124,6 +133,46 @@ def test_a_store_goes_on_where_an_earlier_one_ended(folder: Path) -> None:
     Store(folder).append([{**ROW, "case": "seq=32"}], [("seq=32", *sample[1:]) for sample in SAMPLES])
     assert [row["case"] for row in lines(folder)] == ["seq=16", "seq=16", "seq=32"]
     assert len(read_run(folder).samples) == 6
+
+
+@pytest.fixture
+def packed(folder: Path) -> Path:
+    """The run with results.csv.gz in place of results.csv, as recorded runs have it."""
+    (folder / PACKED_RESULTS_FILE).write_bytes(gzip.compress((folder / RESULTS_FILE).read_bytes()))
+    (folder / RESULTS_FILE).unlink()
+    return folder
+
+
+def test_a_packed_run_is_read_as_it_was(folder: Path, request: pytest.FixtureRequest) -> None:
+    before = read_run(folder)
+    packed = request.getfixturevalue("packed")
+    after = read_run(packed)
+    assert (after.rows, after.environment) == (before.rows, before.environment)
+    assert is_run(packed)
+
+
+def test_a_packed_run_that_goes_on_is_unpacked(packed: Path) -> None:
+    store = Store(packed)
+    assert len(read_run(packed).rows) == 2
+    store.append([{**ROW, "case": "seq=32"}], [])
+    assert [row["case"] for row in lines(packed)] == ["seq=16", "seq=16", "seq=32"]
+    assert not (packed / PACKED_RESULTS_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda data: data[:-20], "its end is cut off"),
+        (lambda data: b"no gzip", "cannot be read"),
+        (lambda data: gzip.compress(b"0" * 2**26), "more than 33554432 bytes when unpacked$"),
+        (lambda data: gzip.compress(b"a,b\n1,2\n"), "column 'suite' is missing"),
+    ],
+)
+def test_damaged_packed_results_are_refused(damage: Callable[[bytes], bytes], said: str, packed: Path) -> None:
+    path = packed / PACKED_RESULTS_FILE
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ResultsError, match=rf"results\.csv\.gz: .*{said}|results\.csv\.gz: {said}"):
+        read_run(packed)
 
 
 def test_a_case_that_is_measured_again_takes_the_place_of_its_rows(folder: Path) -> None:

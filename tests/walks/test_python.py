@@ -1,6 +1,7 @@
 """`kernelbench.load` and `kernelbench.run`: tables, records, and what they leave on disk."""
 
 import csv
+import gzip
 import json
 import logging
 import re
@@ -37,7 +38,7 @@ def test_the_package_is_imported_without_anything_heavy() -> None:
 
 
 def test_rows_are_those_of_the_file_with_values_and_axes(softmax: kernelbench.LoadedRun) -> None:
-    with (SOFTMAX / "results.csv").open(newline="") as file:
+    with gzip.open(SOFTMAX / "results.csv.gz", "rt", newline="") as file:
         written = list(csv.DictReader(file))
     rows = softmax.rows
     assert list(rows.columns) == [*columns.names(RESULTS), "seq"]

@@ -107,12 +107,12 @@ def test_comparison_and_claims_are_those_of_a_run_without_twins(self_test: Calla
 def test_two_runs_are_compared_by_the_noise_of_their_twins(self_test: Callable[..., Run], command: Command) -> None:
     first, second = self_test(seed=1), self_test(seed=2)
     side = side_of(first)
-    assert "A/A rows" in side.floor.source
+    assert "pairs of twins of its self-test" in side.floor.source
     assert not [name for _, name in side.rows if name.endswith(".again")]
     assert side.floor.at(("", "", "", ""), 50e-6) >= noise.LEAST
     code, out, _ = command("compare", first.folder, second.folder, "--fail-on", "2%")
     assert (code, ".again" in out) == (0, False)
-    assert "A/A rows" in " ".join(out.split())
+    assert "pairs of twins of its self-test" in " ".join(out.split())
 
 
 def test_a_worker_finds_a_twin_by_the_name_of_its_original(tmp_path: Path) -> None:
