@@ -27,6 +27,14 @@ FLAGS = ("-std=gnu++17", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-
          "-fno-trapping-math", "-fno-strict-aliasing", "-pthread")  # fmt: skip
 SANITIZE = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
 TIMEOUT_S = 900.0  # for g++ to compile one file
+# Files that are compiled in one go, because reading their headers takes as long as compiling them.
+_TOGETHER = (
+    ("access_block", "access_global", "memory"),
+    ("asynchronous", "bulk", "mbarriers", "tensors"),
+    ("barriers", "calls", "faults", "group", "interpreter", "rounds", "splits"),
+    ("heap", "inputs", "launch", "printf", "tally"),
+    ("layout", "marks", "shadow", "shadow_clocks", "shadow_rows", "shared_places"),
+)
 
 
 @lru_cache(maxsize=2)
@@ -99,7 +107,7 @@ def _said(compiler: Sequence[str], *options: str) -> str:
 
 
 def built(sanitize: bool = False) -> Path:
-    """Path of the shared library. Objects are cached too, so only changed files are compiled."""
+    """Path of the shared library. Objects are cached too, so only changed units are compiled."""
     compiler = _compiler()
     flags = (*FLAGS, *(SANITIZE if sanitize else ()))
     version = _said(compiler, "--version")
@@ -107,8 +115,8 @@ def built(sanitize: bool = False) -> Path:
     common = _digest(repr((compiler[1:], flags, version, _processor())).encode(), *headers)
     folder = places.cache() / "simulator"
     objects = {
-        path: folder / f"{path.stem}-{_digest(common.encode(), path.read_bytes())}.o"
-        for path in sorted(RUNTIME.glob("*.cpp"))
+        unit: folder / f"{unit[0].stem}-{_digest(common.encode(), *(path.read_bytes() for path in unit))}.o"
+        for unit in _units()
     }
     target = folder / f"runtime-{_digest(*(one.name.encode() for one in objects.values()))}.so"
     if _whole(target):
@@ -121,11 +129,11 @@ def built(sanitize: bool = False) -> Path:
             sweep(folder)
             if target.exists():
                 warnings.warn(f"{target}: does not match its hash; it is built anew", RunWarning, stacklevel=2)
-            missing = [(path, made) for path, made in objects.items() if not _whole(made)]
-            missing.sort(key=lambda pair: -pair[0].stat().st_size)
+            missing = [(unit, made) for unit, made in objects.items() if not _whole(made)]
+            missing.sort(key=lambda pair: -sum(path.stat().st_size for path in pair[0]))
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
                 try:
-                    list(pool.map(lambda pair: _make([*compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+                    list(pool.map(lambda pair: _make([*compiler, *flags, *_sources(pair[0])], pair[1]), missing))
                 except BaseException:  # mostly Ctrl-C: g++ takes a minute
                     pool.shutdown(wait=False, cancel_futures=True)
                     processes.end_all()
@@ -137,6 +145,20 @@ def built(sanitize: bool = False) -> Path:
             "make it writable or free room, or name another folder in KERNELBENCH_CACHE"
         ) from error
     return target
+
+
+def _units() -> list[tuple[Path, ...]]:
+    """The files of the runtime, each with those that are compiled with it."""
+    first = {name: names[0] for names in _TOGETHER for name in names}
+    units: dict[str, list[Path]] = {}
+    for path in sorted(RUNTIME.glob("*.cpp")):
+        units.setdefault(first.get(path.stem, path.stem), []).append(path)
+    return [tuple(unit) for unit in units.values()]
+
+
+def _sources(unit: Sequence[Path]) -> list[str]:
+    *before, last = map(str, unit)
+    return [*(word for path in before for word in ("-include", path)), "-c", last]
 
 
 def _whole(path: Path) -> bool:

@@ -4,6 +4,10 @@
 // instruction together (tiles of cooperative groups); each mask is a group. Faults are: a mask with a live lane that
 // does not execute the instruction, an executing lane that is not in its own mask, and a value read from a lane that
 // does not execute.
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "floats.hpp"
 
 namespace simt {
