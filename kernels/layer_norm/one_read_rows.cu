@@ -19,6 +19,13 @@
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
     layer_norm_held<WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);  \
   }
+#elif TECHNIQUE == IN_TURN
+#include "layer_norm/rows_in_turn.cuh"
+
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
+    layer_norm_in_turn<WARPS, BLOCKS, PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);             \
+  }
 #elif TECHNIQUE == IN_WARP
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \

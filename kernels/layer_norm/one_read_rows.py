@@ -20,9 +20,11 @@ from ..softmax_family.row_choices import (
     resident_blocks,
 )
 from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
+from ..softmax_family.rows_in_turn import InTurn, in_turn_candidates, in_turn_plan
 from ..softmax_family.tuning import rows_tunable
 from .operation import EPS
 
+NAME = "layer_norm_one_read_rows"
 GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
 # Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie;
@@ -54,13 +56,15 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
     return replace(found, resident=resident_blocks(registers, found.block))
 
 
-def candidates(case: Case, device: DeviceProperties) -> tuple[Choice, ...]:
-    """The rule's choice, then softmax's candidates without its rows by lanes, whose weights it does not take."""
+def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | InTurn, ...]:
+    """The rule's choice, then softmax's candidates without its rows by lanes, whose weights it does not take, then
+    rows that share a read of the weights."""
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     _, *others = row_candidates(case, device, keeps_exponentials=False)
     held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
-    return tuple(dict.fromkeys((chosen(rows, columns, itemsize, device), *held)))
+    shared = in_turn_candidates(rows, columns, itemsize, device)
+    return tuple(dict.fromkeys((chosen(rows, columns, itemsize, device), *held, *shared)))
 
 
 def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
@@ -75,7 +79,13 @@ def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     found = choice_of(values, candidates(case, device)) if values else None
     found = found or chosen(rows, columns, dtypes.itemsize(case.dtype), device)
-    return plan_of("layer_norm_one_read_rows", found, case, device, GIVEN)
+    return launches_of(found, case, device)
+
+
+def launches_of(choice: Choice | InTurn, case: Case, device: DeviceProperties) -> LaunchPlan:
+    if isinstance(choice, InTurn):
+        return in_turn_plan(NAME, choice, case, device, GIVEN)
+    return plan_of(NAME, choice, case, device, GIVEN)
 
 
 IMPLEMENTATIONS = (

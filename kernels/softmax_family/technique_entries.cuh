@@ -10,14 +10,15 @@
 #define SPLIT 3
 #define IN_WARP 4
 #define STAGED_LANES 5
+#define IN_TURN 6
 
 static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
 static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
-#if TECHNIQUE == HELD
+#if TECHNIQUE == HELD || TECHNIQUE == IN_TURN
 static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its own");
 #endif
 
-#if TECHNIQUE == HELD && BLOCKS > 1
+#if (TECHNIQUE == HELD || TECHNIQUE == IN_TURN) && BLOCKS > 1
 #define CLUSTER __cluster_dims__(BLOCKS, 1, 1)
 #else
 #define CLUSTER

@@ -13,8 +13,9 @@ from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import one_read_rows
 from kernels.layer_norm.operation import EPS
-from kernels.softmax_family import row_choices, row_plans
+from kernels.softmax_family import row_choices
 from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
+from kernels.softmax_family.rows_in_turn import InTurn
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
@@ -29,7 +30,7 @@ def forced(choice):
     """A plan of that choice; None for the kernel's own."""
     if choice is None:
         return None
-    return lambda one, device: row_plans.plan_of(f"layer_norm_{NAME}", choice, one, device, one_read_rows.GIVEN)
+    return lambda one, device: one_read_rows.launches_of(choice, one, device)
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -147,6 +148,11 @@ RUNS = [
     ((2, 8000), "bfloat16", Held(32, 2, 8, 2, 0, 1, False, 64, 16)),
     ((3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1)),  # and shared memory
     ((2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
+    ((18, 768), "float16", InTurn(1, 1, 3, False, 8, 32, 16)),  # a warp, three rows in turn
+    ((25, 1001), "bfloat16", InTurn(1, 1, 4, True, 8, 32, 16)),
+    ((17, 1025), "float32", InTurn(4, 1, 3, True, 8, 128, 8)),  # a block
+    ((33, 3000), "float32", InTurn(2, 4, 3, False, 8, 64, 8)),  # clusters
+    ((17, 5001), "bfloat16", InTurn(2, 8, 2, True, 8, 64, 8)),
 ]
 
 
