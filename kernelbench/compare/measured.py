@@ -15,7 +15,7 @@ from kernelbench.compare import noise
 from kernelbench.compare.changes import Verdict
 from kernelbench.compare.deciding import more_samples, verdict_of
 from kernelbench.core import statistics
-from kernelbench.core.methods import METHODS, shared_method
+from kernelbench.core.methods import CACHES, METHODS, shared_method
 from kernelbench.core.operations import shape_text
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.records import Row
@@ -24,7 +24,6 @@ from kernelbench.runs.results import Run
 if TYPE_CHECKING:
     import pandas
 
-CACHES = ("cold", "warm")
 NO_TIMES = "the simulator has no times"
 
 DIFFERENT = statistics.PRECISION  # half the noise band of two medians of one run, to which a step of the clock is added

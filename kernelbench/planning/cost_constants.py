@@ -55,19 +55,24 @@ class Fitted:
 
 def write_fitted(path: Path, fitted: Fitted, model: CostModel) -> None:
     """Write the file; InputError where it cannot be written."""
-    import yaml
-
     document: dict[str, Any] = {name: getattr(fitted, name) for name in (*_TEXTS, *_NUMBERS)}
     document["constants"] = {
         name: {"value": float(f"{value:.4g}"), "unit": model.constants[name].unit, "what": model.constants[name].what}
         for name, value in fitted.constants.items()
     }
+    write_document(path, _HEADER, document, "another folder by --times")
+
+
+def write_document(path: Path, header: str, document: Mapping[str, Any], remedy: str) -> None:
+    """Write YAML below a comment; InputError names the `remedy` where it cannot be written."""
+    import yaml
+
     text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _HEADER + text)
+        write_whole(path, header + text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another folder by --times") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name {remedy}") from error
 
 
 def read_fitted(path: Path, gpu: str) -> Fitted:

@@ -29,8 +29,7 @@ from kernelbench.core.records import Case, DeviceProperties, Implementation
 from kernelbench.core.sources import texts
 from kernelbench.core.tunable import Tunable, values_text
 from kernelbench.core.units import bytes_text
-from kernelbench.core.writing import write_whole
-from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted
+from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted, write_document
 
 Read = TypeVar("Read")
 SAME_SIZE = 2.0  # an entry applies to cases of up to twice or half as many bytes
@@ -242,17 +241,10 @@ def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
 
     InputError if the file exists and is not a table of this GPU, or cannot be written.
     """
-    import yaml
-
     known = read_table(path, gpu).entries if path.exists() else ()
     merged = {entry.place: entry for entry in (*known, *entries)}
     document = {"gpu": gpu, "entries": [_document(entry) for _, entry in sorted(merged.items())]}
-    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _HEADER + text)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another file by --out") from error
+    write_document(path, _HEADER, document, "another file by --out")
 
 
 def _document(entry: Entry) -> dict[str, Any]:

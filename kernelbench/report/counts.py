@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import ComparedRow, baselines
 from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.units import bytes_text, count_text
-from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
+from kernelbench.explain.counted import METRICS, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.drawing import Chart
 from kernelbench.report.fitting import ForWidth, Table
