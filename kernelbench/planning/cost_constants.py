@@ -10,13 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import kernelbench
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.documents import Form, plain, read_document
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems
 from kernelbench.core.writing import write_whole
+
+if TYPE_CHECKING:
+    from kernelbench.planning.cost_fit import Fit
 
 SUFFIX = ".model.yaml"
 FORM = Form("a cost function", "'gpu', 'model' and 'constants', as `kernelbench tune --model` writes them",
@@ -51,6 +55,22 @@ class Fitted:
         parts = [f"has no '{sorted(missing)[0]}'"] if missing else []
         parts += [f"has an unknown '{sorted(unknown)[0]}'"] if unknown else []
         return " and ".join(parts)
+
+
+def fitted(gpu: str, model: CostModel, found: Fit, recorded: Path, date: str) -> Fitted:
+    """What a fit to the times in the file `recorded` found."""
+    return Fitted(
+        gpu=gpu,
+        model=model.name,
+        run=recorded.name,
+        date=date,
+        kernelbench=kernelbench.__version__,
+        cases=found.cases,
+        candidates=found.candidates,
+        within_3_percent=round(found.validated.within_3_percent, 3),
+        within_10_percent=round(found.validated.within_10_percent, 3),
+        constants=found.constants,
+    )
 
 
 def write_fitted(path: Path, fitted: Fitted, model: CostModel) -> None:

@@ -168,11 +168,16 @@ def constants_file(folder: Path, gpu: str, model: CostModel) -> Path:
     return folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
 
 
+def own_folder(option: str = "a folder by --times") -> Path:
+    """The user's own folder; InputError names the `option` if there is none."""
+    if (folder := places.own_tuned()) is None:
+        raise InputError(f"no folder to keep tuned values in; name {option}, or a folder in KERNELBENCH_TUNED")
+    return folder
+
+
 def own_file(gpu: str) -> Path:
     """The file of the user's table for a GPU; InputError if there is no folder for it."""
-    if (folder := places.own_tuned()) is None:
-        raise InputError("no folder to keep tuned values in; name a file by --out or a folder in KERNELBENCH_TUNED")
-    return folder / file_name(gpu)
+    return own_folder("a file by --out") / file_name(gpu)
 
 
 def tables_for(gpu: str) -> Tables:
