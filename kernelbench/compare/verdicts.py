@@ -81,11 +81,11 @@ class ClaimVerdict:
         return None if not case.counts or (None in asked and False not in asked) else False not in asked
 
 
-def answer(met: Sequence[bool | None]) -> Answer:
-    """The answer of one part over the cases that count."""
+def answer(met: Sequence[bool | None], *, some: bool = False) -> Answer:
+    """The answer of one part over the cases that count. `some`: one that is met is enough."""
     if all(one is None for one in met):
         return "open"
-    if all(met):
+    if all(met) or (some and any(met)):
         return "yes"
     return "in part" if any(met) else "no"
 
@@ -100,18 +100,27 @@ def overall(direction: Part | None, size: Part | None) -> Outcome:
     return words.get(direction.answer if direction else "", NOT_DECIDED)
 
 
-def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
-    """Where a part is met and where not: "holds at s=16, s=32, but not at s=64, and is open at s=128"."""
+def where(named: Sequence[Sequence[str]], met: Sequence[bool | None]) -> str:
+    """Where a part is met and where not: "holds at s=16, s=32, but not at s=64, and is open at s=128".
+
+    `named`: ways to name the cases, the shortest first. The first that tells both sides apart is used.
+    """
+    labels = next((own for own in named if _tells_apart(own, met)), named[-1])
     said = ""
     for wanted, first, then in (
         (True, "holds at", ""),
         (False, "does not hold at", ", but not at"),
         (None, "is open at", ", and is open at"),
     ):
-        named = [label for label, one in zip(labels, met, strict=True) if one is wanted]
-        if named:
-            said += f"{then if said else first} {listed(named)}"
+        side = dict.fromkeys(label for label, one in zip(labels, met, strict=True) if one is wanted)
+        if side:
+            said += f"{then if said else first} {listed([*side])}"
     return said
+
+
+def _tells_apart(names: Sequence[str], met: Sequence[bool | None]) -> bool:
+    """Whether each name is on one side alone, and there are several."""
+    return len(set(names)) > 1 and len(set(zip(names, met, strict=True))) == len(set(names))
 
 
 def listed(labels: Sequence[str]) -> str:

@@ -48,6 +48,7 @@ class ClaimStory:
     symbol: str
     tone: str  # a CSS class
     source: Mapping[str, str]  # project, document, section, url, commit
+    said: str  # a quotation that is not among `parts`
     device: str
     set_up: tuple[tuple[str, str], ...]  # tool, clock, cache, input of the source
     parts: tuple[RequiredPart, ...]
@@ -68,6 +69,7 @@ def story(claim: Claim, verdict: ClaimVerdict, why: str, suite: str, labels: Map
         symbol=SYMBOLS[verdict.verdict],
         tone=verdict.verdict.replace(" ", "-"),
         source={name: view.text(document["citation"].get(name)) for name in document["citation"]},
+        said=view.text(document.get("said")),
         device=view.text(document["device"]["name"]),
         set_up=tuple((name, view.text(document[name])) for name in ("tool", "clock", "cache", "input")),
         parts=tuple(_parts(verdict)),
