@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -102,7 +103,8 @@ def _said(one: Standing) -> str:
     asked = document["claim"]
     quotes = [asked[part]["stated"] for part in ("direction", "size") if "stated" in asked.get(part, {})]
     quotes += [document["said"]] if "said" in document else []
-    lines = ["## What was said\n", *(f"> {quote}\n" for quote in dict.fromkeys(quotes)), *_published(one)]
+    quotes = [quote for quote in dict.fromkeys(quotes) if not any(quote in other != quote for other in quotes)]
+    lines = ["## What was said\n", *(f"> {quote}\n" for quote in quotes), *_published(one)]
     facts = "; ".join(f"{name}: {_line(document[name])}" for name in ("tool", "clock", "cache", "input"))
     lines.append(
         f"{citation['project']}, {where}, {citation['section']}. GPU: {document['device']['name']}; {facts}.\n"
@@ -127,19 +129,20 @@ def _cases(told: ClaimStory) -> str:
     else:
         cases = tuple(line for line in told.cases if line.measured)
         columns = {"case": "case", "measured": f"measured: {QUANTITIES[told.kind]}", "interval": "95 % interval"}
-        columns |= {"required": "required", "published": "published", "met": "met"}
+        columns |= {"required": "required", "published": "published"}
+        columns |= {"direction": "direction", "size": "size"} if len(told.parts) == 2 else {"met": "met"}
     shown = cases[:CASES_SHOWN]
     columns = {name: header for name, header in columns.items() if any(getattr(line, name) for line in shown)}
-    left = ("case", "met", "text")
+    left = ("case", "met", "direction", "size", "text")
     lines = [_row(list(columns.values())), f"|{'|'.join('---' if name in left else '--:' for name in columns)}|"]
     lines += [_row([getattr(line, name) for name in columns]) for line in shown]
     more = len(cases) - CASES_SHOWN
     said = [f"\nAnd {more} more cases."] if more > 0 else []
-    without: dict[str, list[str]] = {}
+    without: dict[str, list[CaseLine]] = {}  # by the reason, whatever its numbers
     for line in told.cases:
         if told.kind in QUANTITIES and not line.measured:
-            without.setdefault(line.text, []).append(line.case)
-    said += [f"\nNot measured: {', '.join(named)}: {reason}." for reason, named in without.items()]
+            without.setdefault(re.sub(r"\d+", "#", line.text), []).append(line)
+    said += [f"\nNot measured: {', '.join(one.case for one in own)}: {own[0].text}." for own in without.values()]
     return "\n".join([*(lines if shown else []), *said, ""])
 
 

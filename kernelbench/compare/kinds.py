@@ -166,11 +166,12 @@ def proportion(asked: Asked) -> ClaimVerdict:
     traffic = [_traffic_ratios(asked, case) for case in large]
     stated, counted = (verdicts.spread(ratios) for ratios in zip(*traffic, strict=True))
     left, right = asked.label(unfused), asked.label(fused)
-    required = asked.size(f"{stated} times as published, {counted} times as its launches count, within {within:.0%}")
+    more = f"{stated} times as published, {counted} times as its launches count"
+    required = asked.size(f"in proportion to traffic, {more}, within {units.share_text(within)}")
 
     def told(on: str) -> str:
-        traffic = f"for {counted} times the traffic as its launches count ({stated} as published)"
-        return f"{left} takes {spread_of(cases)} times the time of {right} on {on} {traffic}"
+        traffic = f"its launches move {counted} times as much ({stated} times as published)"
+        return f"{left} takes {spread_of(cases)} times the time of {right} on {on}; {traffic}"
 
     return asked.concluded(
         cases, told, asked.direction(f"{left} takes longer than {right}"), required, with_published=False

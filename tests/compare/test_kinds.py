@@ -245,7 +245,7 @@ def test_proportion_to_traffic_on_cases_that_no_cache_holds(build, published_cas
     assert answer.verdict == outcome
     assert [case.label for case in answer.cases] == ["seq=512"]
     assert answer.cases[0].published == pytest.approx((7 * 512 + 4) / (2 * 512))
-    assert "for 4.00 times the traffic as its launches count (3.50 as published)" in answer.sentence
+    assert "; its launches move 4.00 times as much (3.50 times as published)" in answer.sentence
 
 
 def test_proportion_needs_large_cases_and_the_size_of_the_cache(build, published_case):
