@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from kernelbench import Arrays, Case, Unsupported, import_library
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 
 def refuse_scale_and_mask(case: Case) -> None:
@@ -30,9 +30,4 @@ def triton_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Callab
     own_stream = torch.cuda.ExternalStream(stream)
     with torch.cuda.stream(own_stream):
         launch = choice.launcher(x, y, case.outer_dim_inner, log=log)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream):
-            launch()
-
-    return call
+    return on_stream(torch, stream, launch)
