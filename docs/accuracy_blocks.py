@@ -66,7 +66,7 @@ def _largest(rows: Rows, dtype: str) -> str:
 
 
 def _conditions(rows: Rows, folder: Path) -> str:
-    """On what, on how many inputs, and whatever was not as it has to be."""
+    """The GPU and software, how many inputs, and whatever was not as it has to be."""
     state = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
     own = [row for row in rows if row["implementation"] != PEER]
     done = [row for row in own if not row["refused"]]

@@ -168,7 +168,7 @@ def _line(text: str) -> str:
 
 
 def _by_document(standings: Sequence[Standing]) -> dict[str, list[Standing]]:
-    """By source; those with most entries first, so that the documents that were reproduced precede their footnotes."""
+    """Entries by source. Sources with most entries come first, so that documents precede their footnotes."""
     found: dict[str, list[Standing]] = {}
     for one in standings:
         citation = one.claim.document["citation"]

@@ -184,7 +184,7 @@ def _sass_accesses(code: str) -> Iterator[Access]:
 
 
 def mnemonics(code: str) -> Iterator[str]:
-    """Of all instructions but those that are never executed, which pad cp.async."""
+    """Mnemonics of all instructions but those that are never executed, which pad cp.async."""
     return (mnemonic for guard, mnemonic in _SASS_LINE.findall(code) if guard != "!PT")
 
 

@@ -70,7 +70,7 @@ def more_registers(asked: Asked) -> ClaimVerdict:
 
 
 def _codes(asked: Asked, case: MeasuredCase, names: Sequence[str]) -> dict[str, Code]:
-    """Of those that the run has the code of."""
+    """The code of each implementation, as far as the run has it."""
     found = {name: code_of(asked.measured, case.key, name) for name in names}
     return {name: code for name, code in found.items() if code}
 

@@ -97,7 +97,7 @@ class Ratio:
 
     @property
     def more_samples(self) -> int | None:
-        """For UNSURE, how many more of each would decide; None where that is no reasonable number."""
+        """How many more samples of each would decide UNSURE; None where that is no reasonable number."""
         verdict, factor = self._decided
         return more_samples(factor, self.samples) if verdict == "UNSURE" and self.samples else None
 
@@ -202,7 +202,7 @@ class Measured:
         return (rows[-1].status, rows[-1].reason) if rows else ("", "")
 
     def first_row(self, case: str, name: str) -> Row | None:
-        """For what all its rows have in common: launches, binary, registers."""
+        """A row for what all rows have in common: launches, binary, registers."""
         return next(iter(self._rows.get((case, name), ())), None)
 
     def why_not(self, case: str, cache: str, *names: str) -> str:
@@ -225,7 +225,7 @@ class Measured:
 
 
 def _told_apart(cases: list[MeasuredCase]) -> list[MeasuredCase]:
-    """With the shape behind labels that several cases share."""
+    """The cases, with the shape behind labels that several of them share."""
     seen = Counter(case.label for case in cases)
     return [
         replace(case, label=f"{case.label} {shape_text(case.shape)}") if seen[case.label] > 1 else case

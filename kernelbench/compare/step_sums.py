@@ -134,7 +134,7 @@ def _part_amount(part: Part, rows: Sequence[Row], by_name: Mapping[str, Amount])
 
 
 def _seconds(rows: Sequence[Row]) -> dict[str, Amount]:
-    """By implementation, all by one method: that which most of them have."""
+    """Times by implementation, all by the method that most of them have."""
     timed: dict[str, dict[str, Amount]] = {method: {} for method in METHODS}
     for row in rows:
         if row.cache == CACHE and row.method in timed and row.times:

@@ -53,7 +53,7 @@ def explain_report(name: str, profiled: Sequence[ProfiledLaunch]) -> ReportExpla
 
 
 def _named(groups: Sequence[tuple[ProfiledLaunch, int]]) -> dict[str, tuple[ProfiledLaunch, int]]:
-    """By the kernel's name, with a number where several groups have it."""
+    """Groups by the kernel's name, with a number where several have it."""
     names = [one.kernel for one, _ in groups]
     seen: dict[str, int] = {}
     found = {}

@@ -79,7 +79,7 @@ def charts(run: Run) -> list[Chart]:
 
 
 def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
-    """By implementation, then case; an implementation without any is left out."""
+    """Counts by implementation, then case; an implementation without any is left out."""
     found: dict[str, dict[str, float]] = {}
     for case, counted in counted_of_run(run).items():
         for name, one in counted.items():
