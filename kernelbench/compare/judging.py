@@ -168,28 +168,10 @@ class Asked:
         if with_published:
             published = self._published_text(counted)
             sentence += published or (f"; {size.by}: {size.required}" if size else "")
-        sentence += self._where(counted, sized, direction, size)
+        sentence += _where(counted, sized, direction, size)
         if small := [case for case in cases if case.below_floor]:
             sentence += f"; {units.number_of(len(small), 'case')} too short to count"
         return ClaimVerdict(self.claim.id, self.claim.title, outcome, sentence + ".", tuple(cases), direction, size)
-
-    def _where(
-        self, counted: Sequence[CaseVerdict], sized: Sequence[CaseVerdict], direction: Part | None, size: Part | None
-    ) -> str:
-        """Which cases are on which side, of each part that is neither met everywhere nor missed everywhere."""
-        dtypes = {case.key: case.dtype for case in self.measured.cases}
-        said = ""
-        for name, part, cases in (("direction", direction, counted), ("size", size, sized)):
-            met = [case.direction if name == "direction" else case.size for case in cases]
-            if part is None or part.answer == "no" or all(met):
-                continue
-            labels = [case.label for case in cases]
-            types = [dtypes.get(case.case, "") for case in cases]  # parts of a step have none
-            pairs = zip(labels, types, strict=True)
-            sizes = [" ".join(word for word in label.split() if word != dtype) for label, dtype in pairs]
-            subject = f"the {name}" if direction and size else "it"
-            said += f"; {subject} {verdicts.where((types, sizes, labels), met)}"
-        return said
 
     def _published_text(self, cases: Sequence[CaseVerdict]) -> str:
         published = [case.published for case in cases if case.published is not None]
@@ -259,6 +241,19 @@ def case_verdict(
         interval=(ratio.low, ratio.high),
         required=band,
     )
+
+
+def _where(
+    counted: Sequence[CaseVerdict], sized: Sequence[CaseVerdict], direction: Part | None, size: Part | None
+) -> str:
+    """Which cases are on which side, of each part that is neither met everywhere nor missed everywhere."""
+    said = ""
+    for name, part, cases in (("direction", direction, counted), ("size", size, sized)):
+        met = [case.direction if name == "direction" else case.size for case in cases]
+        if part is not None and part.answer != "no" and not all(met):
+            subject = f"the {name}" if direction and size else "it"
+            said += f"; {subject} {verdicts.where([case.label for case in cases], met)}"
+    return said
 
 
 def spread_of(cases: Iterable[CaseVerdict]) -> str:

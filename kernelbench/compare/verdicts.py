@@ -100,12 +100,15 @@ def overall(direction: Part | None, size: Part | None) -> Outcome:
     return words.get(direction.answer if direction else "", NOT_DECIDED)
 
 
-def where(named: Sequence[Sequence[str]], met: Sequence[bool | None]) -> str:
+def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
     """Where a part is met and where not: "holds at s=16, s=32, but not at s=64, and is open at s=128".
 
-    `named`: ways to name the cases, the shortest first. The first that tells both sides apart is used.
+    If one word of the labels tells both sides apart, such as the type, cases are named by it alone.
     """
-    labels = next((own for own in named if _tells_apart(own, met)), named[-1])
+    words = [label.split() for label in labels]
+    alike = len({len(own) for own in words}) == 1  # else words at one place are not of one kind
+    single = sorted(zip(*words, strict=True), key=lambda names: "=" in names[0]) if alike else []  # types first
+    labels = next((names for names in single if _tells_apart(names, met)), labels)
     said = ""
     for wanted, first, then in (
         (True, "holds at", ""),
