@@ -9,6 +9,7 @@ holds in part    some cases meet what is asked for, others do not
 does not hold    no case meets the direction; of a claim that asks for a size alone: no case meets the size
 not decided      nothing was measured, or every case is open
 
+Where the source speaks of some cases, one that meets the direction is enough.
 An open case counts as one that does not meet the part, but a part that is open on every case is not decided. A case
 does not count where a side has no time, or where its fastest side takes less than 3 times an empty kernel.
 """
