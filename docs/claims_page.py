@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelbench.compare.ledger_schema import FLAGS
 from kernelbench.compare.recorded import Judged, Standing
-from kernelbench.compare.verdicts import VERDICTS
+from kernelbench.compare.verdicts import VERDICTS, listed
 from kernelbench.core.units import digits, share_text, time_text
 from kernelbench.report import style
 from kernelbench.report.claim_chart import QUANTITIES, claim_figure
-from kernelbench.report.claim_story import ClaimStory, story
+from kernelbench.report.claim_story import CaseLine, ClaimStory, story
 
 WORDS: Mapping[str, str] = {
     "holds": "hold",
@@ -99,8 +101,10 @@ def _said(one: Standing) -> str:
     link = citation["url"] if citation["url"].startswith("http") else ""
     where = f"[{citation['document']}]({link})" if link else citation["document"]
     asked = document["claim"]
-    quotes = [f"> {asked[part]['stated']}" for part in ("direction", "size") if "stated" in asked.get(part, {})]
-    lines = ["## What was said\n", *(line for quote in dict.fromkeys(quotes) for line in (quote, "")), *_published(one)]
+    quotes = [asked[part]["stated"] for part in ("direction", "size") if "stated" in asked.get(part, {})]
+    quotes += [document["said"]] if "said" in document else []
+    quotes = [quote for quote in dict.fromkeys(quotes) if not any(quote in other != quote for other in quotes)]
+    lines = ["## What was said\n", *(f"> {quote}\n" for quote in quotes), *_published(one)]
     facts = "; ".join(f"{name}: {_line(document[name])}" for name in ("tool", "clock", "cache", "input"))
     lines.append(
         f"{citation['project']}, {where}, {citation['section']}. GPU: {document['device']['name']}; {facts}.\n"
@@ -120,32 +124,41 @@ def _required(one: Standing) -> str:
 def _cases(told: ClaimStory) -> str:
     """A table without empty columns, then the cases that have no number, by reason."""
     if told.kind not in QUANTITIES:
-        cases = told.cases
+        cases = _alike(told.cases)
         columns = {"case": "case", "met": "met", "text": "in words"}
     else:
         cases = tuple(line for line in told.cases if line.measured)
         columns = {"case": "case", "measured": f"measured: {QUANTITIES[told.kind]}", "interval": "95 % interval"}
-        columns |= {"required": "required", "published": "published", "met": "met"}
+        columns |= {"required": "required", "published": "published"}
+        columns |= {"direction": "direction", "size": "size"} if len(told.parts) == 2 else {"met": "met"}
     shown = cases[:CASES_SHOWN]
     columns = {name: header for name, header in columns.items() if any(getattr(line, name) for line in shown)}
-    left = ("case", "met", "text")
+    left = ("case", "met", "direction", "size", "text")
     lines = [_row(list(columns.values())), f"|{'|'.join('---' if name in left else '--:' for name in columns)}|"]
     lines += [_row([getattr(line, name) for name in columns]) for line in shown]
     more = len(cases) - CASES_SHOWN
     said = [f"\nAnd {more} more cases."] if more > 0 else []
-    without: dict[str, list[str]] = {}
+    without: dict[str, list[CaseLine]] = {}  # by the reason, whatever its numbers
     for line in told.cases:
-        if line not in cases:
-            without.setdefault(line.text, []).append(line.case)
-    said += [f"\nNot measured: {', '.join(named)}: {reason}." for reason, named in without.items()]
+        if told.kind in QUANTITIES and not line.measured:
+            without.setdefault(re.sub(r"\d+", "#", line.text), []).append(line)
+    said += [f"\nNot measured: {', '.join(one.case for one in own)}: {own[0].text}." for own in without.values()]
     return "\n".join([*(lines if shown else []), *said, ""])
+
+
+def _alike(cases: Sequence[CaseLine]) -> Sequence[CaseLine]:
+    """One line for all cases of which the same is told."""
+    groups: dict[tuple[str, str], list[CaseLine]] = {}
+    for line in cases:
+        groups.setdefault((line.met, line.text), []).append(line)
+    return [replace(own[0], case=listed([line.case for line in own])) for own in groups.values()]
 
 
 def _differs(one: Standing) -> str:
     document = one.claim.document
     lines = [f"## What differs\n\n{_line(document['note'])}\n"]
     if "bent" in document:
-        lines.append(f"Kept by force: {_line(document['bent'])}\n")
+        lines.append(f"Changed for the comparison: {_line(document['bent'])}\n")
     lines += [f"- `{flag}`: {FLAGS[flag]}" for flag in document["flags"]]
     return "\n".join([*lines, ""])
 
@@ -155,7 +168,7 @@ def _line(text: str) -> str:
 
 
 def _by_document(standings: Sequence[Standing]) -> dict[str, list[Standing]]:
-    """By source; those with most entries first, so that the documents that were reproduced precede their footnotes."""
+    """Entries by source. Sources with most entries come first, so that documents precede their footnotes."""
     found: dict[str, list[Standing]] = {}
     for one in standings:
         citation = one.claim.document["citation"]

@@ -82,7 +82,7 @@ def _times_line(row: ComparedRow, shape: tuple[int, ...], time: Callable[[float 
 
 
 def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
-    """On what, and how, the times of the table were taken."""
+    """Where and how the times of the table were taken."""
     state, limits = answer.run.environment, answer.run.environment["limits"]
     driver = f", driver {state['device']['driver']}" if "driver" in state["device"] else ""
     floors = {"graph": limits["graph_floor_s"], "events": limits["floor_s"]}

@@ -5,7 +5,7 @@ from kernelbench.build.code_notes import code_notes, may_share
 from kernelbench.build.compiler import Compiler, find_compiler
 from kernelbench.build.machine_code import machine_code_text
 from kernelbench.build.request import FLAGS, BuildRequest
-from kernelbench.build.sass_lines import machine_lines
+from kernelbench.build.sass import machine_lines
 
 __all__ = [
     "FLAGS",

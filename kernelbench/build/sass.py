@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ from kernelbench.build.sass_changes import SASS_CLASS, SPACES, Access, changes, 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
 _LINE_TOOLS = (("nvdisasm", ("-c", "-gp")),)  # with the line of the PTX above the instructions made of it
 _TIMEOUT_S = 60.0
+# By line of the PTX: an entry per instruction, with the bytes per lane of its access to shared memory, 0 for none.
+Lines = Mapping[int, tuple[int, ...]]
+
 NO_DISASSEMBLER = "not available: there is no nvdisasm or cuobjdump that reads this binary"
 
 _VECTOR = {"v2": 2, "v4": 4, "v8": 8}
@@ -34,6 +37,7 @@ _PTX_JUMPS = frozenset(("bra", "brx", "call", "ret", "exit", "trap"))
 
 # A function's code as nvdisasm (`.text.name:`) and cuobjdump (`Function : name`) begin it.
 _SECTION = re.compile(r"^(?:\s*\.section\s+\.text\.([\w$.]+)|\s*Function : ([\w$.]+))", re.MULTILINE)
+_PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)', re.MULTILINE)
 _SASS_LINE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)", re.MULTILINE)
 
 
@@ -70,10 +74,6 @@ def disassemble(cubin: Path, compiler: Compiler | None = None, *, lines: bool = 
 def line_disassemblers(compiler: Compiler | None = None) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Those that name the lines of the PTX, with their options."""
     return _disassemblers(compiler, _LINE_TOOLS)
-
-
-def has_disassembler(compiler: Compiler | None = None) -> bool:
-    return any(True for _ in _disassemblers(compiler, _TOOLS))
 
 
 def _disassemblers(
@@ -184,7 +184,7 @@ def _sass_accesses(code: str) -> Iterator[Access]:
 
 
 def mnemonics(code: str) -> Iterator[str]:
-    """Of all instructions but those that are never executed, which pad cp.async."""
+    """Mnemonics of all instructions but those that are never executed, which pad cp.async."""
     return (mnemonic for guard, mnemonic in _SASS_LINE.findall(code) if guard != "!PT")
 
 
@@ -205,6 +205,20 @@ def shared_bytes(mnemonic: str) -> int:
     """Bytes per lane that an instruction loads from shared memory or stores there; 0 for all others."""
     access = _sass_access(mnemonic)
     return access[1] if access and access[0] in ("ld.shared", "st.shared") else 0
+
+
+def machine_lines(cubin: Path, compiler: Compiler | None = None) -> dict[str, Lines]:
+    """The machine code of each line of the PTX, by entry; empty where no disassembler shows the lines."""
+    text = disassemble(cubin, compiler, lines=True)
+    return {} if text is None else {entry: _lines(code) for entry, code in sass_functions(text).items()}
+
+
+def _lines(code: str) -> Lines:
+    found: dict[int, list[int]] = defaultdict(list)
+    _, *parts = _PTX_LINE.split(code)
+    for line, instructions in zip(parts[::2], parts[1::2], strict=True):
+        found[int(line)] += map(shared_bytes, mnemonics(instructions))
+    return {line: tuple(sizes) for line, sizes in found.items()}
 
 
 # ---- comparing them ------------------------------------------------------------------------------

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from kernelbench.cli import new_operation
 from kernelbench.core import places, sources
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Implementation
 from kernelbench.core.texts import one_line
 from kernelbench.planning.catalog import Catalog, is_name, load_catalog
 
+TEMPLATES = Path(__file__).with_name("templates")  # of a new operation
 FOLDER = Path("kernels")  # of the user's kernels, unless another is named
 NEAR = 0.8  # a new name this similar to a known one is taken for a misspelling
 
@@ -97,11 +97,30 @@ def _new_operation(operation: str, name: str, folder: Path) -> Written:
         "suite": operation if shipped else shlex.quote(one_line(str(suite))),
         "option": "" if shipped else f"--kernels {shlex.quote(one_line(str(folder)))} ",
     }
-    texts = new_operation.texts(operation, name, folder, suite, words)
+    texts = _operation_texts(operation, name, folder, suite, words)
     _write(texts)
     commands = tuple(f"kernelbench {verb} {words['suite']} {words['option']}".rstrip() for verb in ("check", "run"))
     defined, source, plan, _ = texts
     return Written(source, plan, "", commands, (defined, suite))
+
+
+def _operation_texts(
+    operation: str, name: str, folder: Path, suite: Path, words: Mapping[str, str]
+) -> Mapping[Path, str]:
+    """What is computed, a first kernel, a suite: each file with its text. They work as written."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+    files = {
+        folder / operation / "operation.py": "operation.py",
+        folder / operation / f"{name}.cu": "kernel.cu",
+        folder / operation / f"{name}.py": "kernel.py",
+        suite: "suite.yaml",
+    }
+    named = {"operation": operation, "name": name, **words}
+    return {path: templates.get_template(f"{template}.j2").render(named) for path, template in files.items()}
 
 
 def _write(texts: Mapping[Path, str]) -> None:

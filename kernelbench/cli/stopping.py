@@ -15,13 +15,13 @@ from typing import Any
 
 from kernelbench.core import processes
 from kernelbench.core.processes import STOPS
+from kernelbench.planning.user_code import end_process
 
 AGAIN_S = 0.02  # then an exception that could not be raised, or was lost, is raised again; each further time
 MOST_PAUSE_S = 0.5  # after twice as long, up to this: signals end system calls
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 _IMPORTS = "<frozen importlib"  # files of Python's own import; an exception in there can leave its locks held
 _OVER = b"\0"  # for the listener: no signal has this number
-_end_process = os._exit  # planning.foreign replaces os._exit while a user's code runs
 
 
 @dataclass
@@ -142,4 +142,4 @@ def _listen(heard: int, stop: Stop, last_words: str) -> None:
             processes.end_all()
             with suppress(OSError):
                 os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + last_words.encode())
-            _end_process(128 + number[0])
+            end_process(128 + number[0])

@@ -159,6 +159,7 @@ class _Model:
 
 def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen: _Model) -> int:
     from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.planning.tuned import own_folder
     from kernelbench.report.tuning import fit_lines
     from kernelbench.walks import fit_model, record_times
 
@@ -168,7 +169,7 @@ def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen
     if chosen.prepare:
         say(record_times.prepare_model(operation, names, chosen.prepare, request, progress, within=within))
         return 0
-    folder = chosen.times or fit_model.default_folder()
+    folder = chosen.times or own_folder()
     here = None
     if not chosen.refit:
         budget_s = chosen.budget_s

@@ -81,7 +81,7 @@ def _launch_text(stated: Mapping[str, Any]) -> str:
 
 
 def _grid_and_block(asked: Asked, case: str, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Of the first launch; None where the run has no row that was launched."""
+    """Grid and block of the first launch; None where the run has no row that was launched."""
     row = asked.measured.first_row(case, name)
     return (_extents(row.launches[0].grid), _extents(row.launches[0].block)) if row and row.launches else None
 

@@ -6,7 +6,6 @@ No clock decides them, so a run of the simulator will do: it builds the same cub
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 from kernelbench.compare.between import Code, code_of_row
 from kernelbench.compare.judging import Asked
@@ -52,7 +51,7 @@ def longer_code(asked: Asked) -> ClaimVerdict:
 
 
 def more_registers(asked: Asked) -> ClaimVerdict:
-    """Each of `order` needs more registers per thread than the one before it, as ptxas gives them."""
+    """All others of `order` need more registers per thread than the first, as ptxas gives them."""
     names: Sequence[str] = asked.stated["order"]
     cases = []
     for case in asked.cases():
@@ -62,15 +61,16 @@ def more_registers(asked: Asked) -> ClaimVerdict:
             cases.append(_missing(asked, case, names))
             continue
         text = ", ".join(f"{name} {count} registers" for name, count in zip(names, registers, strict=True))
-        rising = all(before < after for before, after in pairwise(registers))
-        cases.append(CaseVerdict(case.key, case.label, registers[-1] / registers[0], text, direction=rising))
+        more = min(registers[1:]) > registers[0]
+        cases.append(CaseVerdict(case.key, case.label, registers[-1] / registers[0], text, direction=more))
     listed = ", ".join(asked.label(name) for name in names)
-    required = asked.direction(f"each needs more registers than the one before: {listed}")
+    others = " and ".join(asked.label(name) for name in names[1:])
+    required = asked.direction(f"more registers for {others} than for {asked.label(names[0])}")
     return asked.concluded(cases, _told(f"Registers per thread of {listed}", cases), required, None)
 
 
 def _codes(asked: Asked, case: MeasuredCase, names: Sequence[str]) -> dict[str, Code]:
-    """Of those that the run has the code of."""
+    """The code of each implementation, as far as the run has it."""
     found = {name: code_of(asked.measured, case.key, name) for name in names}
     return {name: code for name, code in found.items() if code}
 

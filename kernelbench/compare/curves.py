@@ -90,7 +90,7 @@ def _missing(
 
 
 def _steps(points: Sequence[Timed], trend: str) -> list[bool | None]:
-    """Of each point, whether it is on the right side of the one before, give or take what counts as the same."""
+    """Whether each point is on the right side of the one before, give or take what counts as the same."""
     ordered = points[::-1] if trend == "rises" else points
     return [at_most(speedup(before, after), 1 + SAME) for before, after in pairwise(ordered)]
 

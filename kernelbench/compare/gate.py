@@ -16,9 +16,10 @@ from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
 from kernelbench.compare.changes import BROKEN, Change, Changes, Judged
 from kernelbench.compare.deciding import more_samples, open_text, verdict_of
-from kernelbench.compare.measured import CACHES, Measured, Timed, speedup
-from kernelbench.core.counters import Counters
-from kernelbench.explain.counted import SECTOR_BYTES, moved_bytes
+from kernelbench.compare.measured import Measured, Timed, speedup
+from kernelbench.core.counters import SECTOR_BYTES, Counters
+from kernelbench.core.methods import CACHES
+from kernelbench.explain.counted import moved_bytes
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins
 

@@ -62,7 +62,7 @@ def _partition(values: np.ndarray, penalty: float) -> list[int]:
 
 
 def _margins(values: np.ndarray, cuts: Sequence[int], noise: Noise) -> list[float]:
-    """By how much ln the levels beside each cut differ beyond noise, or beyond scatter where that is more."""
+    """How much ln the levels beside each cut differ beyond noise, or beyond scatter where that is more."""
     parts, reached = np.split(values, cuts), levels(values, cuts)
     apart = np.concatenate([np.abs(part - level) for part, level in zip(parts, reached, strict=True)])
     scatter = WITHIN_95 * OF_MEDIAN * NORMAL * float(np.median(apart))

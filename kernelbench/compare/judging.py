@@ -159,7 +159,9 @@ class Asked:
         if not counted:
             return self.unmeasured(verdicts.unmeasured_reasons(cases), cases)
         sized = [case for case in counted if case.required]
-        direction = direction and replace(direction, answer=verdicts.answer([case.direction for case in counted]))
+        some = bool(self.stated.get("some"))
+        met = [case.direction for case in counted]
+        direction = direction and replace(direction, answer=verdicts.answer(met, some=some))
         size = replace(size, answer=verdicts.answer([case.size for case in sized])) if size and sized else None
         outcome = verdicts.overall(direction, size)
         sentence = told(verdicts.counted(cases))
@@ -244,11 +246,11 @@ def case_verdict(
 def _where(
     counted: Sequence[CaseVerdict], sized: Sequence[CaseVerdict], direction: Part | None, size: Part | None
 ) -> str:
-    """Which cases are on which side, of each part that is neither met everywhere nor nowhere."""
+    """Which cases are on which side, of each part that is neither met everywhere nor missed everywhere."""
     said = ""
     for name, part, cases in (("direction", direction, counted), ("size", size, sized)):
-        if part is not None and part.answer in ("in part", "open"):
-            met = [case.direction if name == "direction" else case.size for case in cases]
+        met = [case.direction if name == "direction" else case.size for case in cases]
+        if part is not None and part.answer != "no" and not all(met):
             subject = f"the {name}" if direction and size else "it"
             said += f"; {subject} {verdicts.where([case.label for case in cases], met)}"
     return said

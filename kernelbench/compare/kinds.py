@@ -20,7 +20,7 @@ specimen         direction: each of `specimens` is wrong, `correct` is right, an
 same_code        direction: all of `names` have the same machine code
 longer_code      direction: `longer` has more instructions than `shorter`
                  size: how many times as many: `factor`
-more_registers   direction: each of `order` needs more registers than the one before it
+more_registers   direction: all others of `order` need more registers than the first
 launch           size: `of` has the grids and blocks of `launches`
 explanation      direction: counters of the simulator confirm each statement
 
@@ -80,7 +80,8 @@ def _beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ra
     def told(on: str) -> str:
         return f"{left} is {spread_of(cases)} times as fast as {right} on {on}"
 
-    return asked.concluded(cases, told, asked.direction(f"{left} is {said} than {right}"), asked.factor_size())
+    where = " on some case" if asked.stated.get("some") else ""
+    return asked.concluded(cases, told, asked.direction(f"{left} is {said} than {right}{where}"), asked.factor_size())
 
 
 def near_best(asked: Asked) -> ClaimVerdict:
@@ -165,14 +166,15 @@ def proportion(asked: Asked) -> ClaimVerdict:
     traffic = [_traffic_ratios(asked, case) for case in large]
     stated, counted = (verdicts.spread(ratios) for ratios in zip(*traffic, strict=True))
     left, right = asked.label(unfused), asked.label(fused)
-    required = asked.size(f"{stated} times as published, {counted} times as its launches count, within {within:.0%}")
+    more = f"{stated} times as published, {counted} times as its launches count"
+    required = asked.size(f"in proportion to traffic, {more}, within {units.share_text(within)}")
 
     def told(on: str) -> str:
-        traffic = f"for {counted} times the traffic as its launches count ({stated} as published)"
-        return f"{left} takes {spread_of(cases)} times the time of {right} on {on} {traffic}"
+        traffic = f"its launches move {counted} times as much ({stated} times as published)"
+        return f"{left} takes {spread_of(cases)} times the time of {right} on {on}; {traffic}"
 
     return asked.concluded(
-        cases, told, asked.direction(f"{right} is faster than {left}"), required, with_published=False
+        cases, told, asked.direction(f"{left} takes longer than {right}"), required, with_published=False
     )
 
 

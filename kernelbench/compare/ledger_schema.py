@@ -97,7 +97,7 @@ _WITHIN = {"within": fraction}
 _FACTOR = {"factor": factor}
 
 KINDS: Mapping[str, Kind] = {
-    "faster": Kind({"faster": text, "slower": text}, size=_FACTOR),
+    "faster": Kind({"faster": text, "slower": text}, size=_FACTOR, optional={"some": truth}),
     "not_faster": Kind({"suspect": text, "than": text}),
     "order": Kind({"order": texts}, size=_FACTOR),
     "step": Kind({}, size=_FACTOR),
@@ -182,6 +182,7 @@ ENTRY = Record(
         "figures": [FIGURE],
         "claim": mapping,  # a CLAIM with the parameters of its kind
         "no_claim": text,  # instead of a claim: why there is none
+        "said": quotation,  # where neither direction nor size is stated: what the source says of it
         "bent": text,  # what keeps a compiler from undoing the effect that the claim is about
         "explanation": [STATEMENT],
         "why": [WHY],
@@ -252,6 +253,9 @@ def _claim_problems(claim: Mapping[str, Any], document: Mapping[str, Any]) -> It
         yield from _asked_problems("claim.size", size, Record(kind.size, {**ASKED, **with_tolerance}))
         if "tolerance" in size and ("tolerance_stated" in size) == ("tolerance_set" in size):
             yield "claim.size.tolerance: expected either tolerance_stated, a quotation, or tolerance_set, the reason"
+    quoted = [claim[part] for part in ("direction", "size") if isinstance(claim.get(part), dict)]
+    if "said" not in document and not any("stated" in part for part in quoted):
+        yield "said: missing; expected a quotation, as neither direction nor size is stated"
     if name == "explanation" and not document.get("explanation"):
         yield "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
 

@@ -15,7 +15,7 @@ from kernelbench.compare import noise
 from kernelbench.compare.changes import Verdict
 from kernelbench.compare.deciding import more_samples, verdict_of
 from kernelbench.core import statistics
-from kernelbench.core.methods import METHODS, shared_method
+from kernelbench.core.methods import CACHES, METHODS, shared_method
 from kernelbench.core.operations import shape_text
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.records import Row
@@ -24,7 +24,6 @@ from kernelbench.runs.results import Run
 if TYPE_CHECKING:
     import pandas
 
-CACHES = ("cold", "warm")
 NO_TIMES = "the simulator has no times"
 
 DIFFERENT = statistics.PRECISION  # half the noise band of two medians of one run, to which a step of the clock is added
@@ -98,7 +97,7 @@ class Ratio:
 
     @property
     def more_samples(self) -> int | None:
-        """For UNSURE, how many more of each would decide; None where that is no reasonable number."""
+        """How many more samples of each would decide UNSURE; None where that is no reasonable number."""
         verdict, factor = self._decided
         return more_samples(factor, self.samples) if verdict == "UNSURE" and self.samples else None
 
@@ -203,7 +202,7 @@ class Measured:
         return (rows[-1].status, rows[-1].reason) if rows else ("", "")
 
     def first_row(self, case: str, name: str) -> Row | None:
-        """For what all its rows have in common: launches, binary, registers."""
+        """A row for what all rows have in common: launches, binary, registers."""
         return next(iter(self._rows.get((case, name), ())), None)
 
     def why_not(self, case: str, cache: str, *names: str) -> str:
@@ -226,7 +225,7 @@ class Measured:
 
 
 def _told_apart(cases: list[MeasuredCase]) -> list[MeasuredCase]:
-    """With the shape behind labels that several cases share."""
+    """The cases, with the shape behind labels that several of them share."""
     seen = Counter(case.label for case in cases)
     return [
         replace(case, label=f"{case.label} {shape_text(case.shape)}") if seen[case.label] > 1 else case

@@ -95,7 +95,7 @@ class Clock:
 
 
 def clock_of(method: str, runs: Sequence[Run], samples: Sequence[Samples]) -> Clock:
-    """Of the times that both runs took by this method."""
+    """The clock of the times that both runs took by this method."""
     known = [stated(run, "device", "resolution_s") for run in runs]
     steps = [_step(one, method) for one in samples] if method == "graph" or None in known else known
     floor = "graph_floor_s" if method == "graph" else "floor_s"

@@ -15,8 +15,9 @@ from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of
 from kernelbench.core import units
+from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.errors import InputError
-from kernelbench.explain.counted import SECTOR_BYTES, Counted, moved_bytes
+from kernelbench.explain.counted import Counted, moved_bytes
 from kernelbench.runs.results import Run
 
 PUBLISHED = "published"  # the baseline that stands for each implementation's own published time

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.measured import CACHES, Measured, Ratio, Timed, speedup
+from kernelbench.compare.measured import Measured, Ratio, Timed, speedup
+from kernelbench.core.methods import CACHES
 from kernelbench.runs import results
 from kernelbench.runs.results import Run
 

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.compare.judging import CACHE
+from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.methods import METHODS
 from kernelbench.core.parts import Part, Step
-from kernelbench.explain.counted import SECTOR_BYTES, Counted
+from kernelbench.explain.counted import Counted
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run
 
 UNFUSED, FUSED = SIDES = ("unfused", "fused")
-CACHE = "cold"  # a part's arrays come from DRAM; in a step, some are still in the L2
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _part_amount(part: Part, rows: Sequence[Row], by_name: Mapping[str, Amount])
 
 
 def _seconds(rows: Sequence[Row]) -> dict[str, Amount]:
-    """By implementation, all by one method: that which most of them have."""
+    """Times by implementation, all by the method that most of them have."""
     timed: dict[str, dict[str, Amount]] = {method: {} for method in METHODS}
     for row in rows:
         if row.cache == CACHE and row.method in timed and row.times:

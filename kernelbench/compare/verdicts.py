@@ -9,6 +9,7 @@ holds in part    some cases meet what is asked for, others do not
 does not hold    no case meets the direction; of a claim that asks for a size alone: no case meets the size
 not decided      nothing was measured, or every case is open
 
+Where the source speaks of some cases, one that meets the direction is enough.
 An open case counts as one that does not meet the part, but a part that is open on every case is not decided. A case
 does not count where a side has no time, or where its fastest side takes less than 3 times an empty kernel.
 """
@@ -81,11 +82,11 @@ class ClaimVerdict:
         return None if not case.counts or (None in asked and False not in asked) else False not in asked
 
 
-def answer(met: Sequence[bool | None]) -> Answer:
-    """The answer of one part over the cases that count."""
+def answer(met: Sequence[bool | None], *, some: bool = False) -> Answer:
+    """The answer of one part over the cases that count. `some`: one that is met is enough."""
     if all(one is None for one in met):
         return "open"
-    if all(met):
+    if all(met) or (some and any(met)):
         return "yes"
     return "in part" if any(met) else "no"
 
@@ -101,17 +102,29 @@ def overall(direction: Part | None, size: Part | None) -> Outcome:
 
 
 def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
-    """Where a part is met and where not: "holds at s=16, s=32, but not at s=64, and is open at s=128"."""
+    """Where a part is met and where not: "holds at s=16, s=32, but not at s=64, and is open at s=128".
+
+    If one word of the labels tells both sides apart, such as the type, cases are named by it alone.
+    """
+    words = [label.split() for label in labels]
+    alike = len({len(own) for own in words}) == 1  # else words at one place are not of one kind
+    single = sorted(zip(*words, strict=True), key=lambda names: "=" in names[0]) if alike else []  # types first
+    labels = next((names for names in single if _tells_apart(names, met)), labels)
     said = ""
     for wanted, first, then in (
         (True, "holds at", ""),
         (False, "does not hold at", ", but not at"),
         (None, "is open at", ", and is open at"),
     ):
-        named = [label for label, one in zip(labels, met, strict=True) if one is wanted]
-        if named:
-            said += f"{then if said else first} {listed(named)}"
+        side = dict.fromkeys(label for label, one in zip(labels, met, strict=True) if one is wanted)
+        if side:
+            said += f"{then if said else first} {listed([*side])}"
     return said
+
+
+def _tells_apart(names: Sequence[str], met: Sequence[bool | None]) -> bool:
+    """Whether each name is on one side alone, and there are several."""
+    return len(set(names)) > 1 and len(set(zip(names, met, strict=True))) == len(set(names))
 
 
 def listed(labels: Sequence[str]) -> str:

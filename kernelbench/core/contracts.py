@@ -22,9 +22,8 @@ from kernelbench.core.records import (
     Tolerance,
 )
 
-LARGE_SCRATCH_BYTES = (
-    2**28
-)  # larger scratch is shared by all copies of a case's arrays; each copy has its own below that
+LARGE_SCRATCH_BYTES = 2**28  # larger scratch is shared by all copies of a case's arrays; below, each has its own
+POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 
 
 class Executable(Protocol):

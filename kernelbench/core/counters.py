@@ -14,12 +14,13 @@ JOINED = "ptxas re-vectorised memory operations"  # begins what a note on machin
 # Shared accesses that ptxas joined into wider ones count as joined: all of them, or those where that is clear.
 GROUPED = "grouped as the machine code does"
 GROUPED_IN_PART = "grouped in part as the machine code does"
+SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Counters:
-    """A request is a warp instruction that accesses memory; a sector, 32 bytes of global memory; a wavefront, one pass
-    over the 32 banks of shared memory. `ideal`: the fewest for the same bytes."""
+    """A request is a warp instruction that accesses memory; a sector, SECTOR_BYTES of global memory; a wavefront, one
+    pass over the 32 banks of shared memory. `ideal`: the fewest for the same bytes."""
 
     warp_instructions: int = 0
     thread_instructions: int = 0  # active lanes, summed over warp instructions

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kernelbench.core.counters import Counters
+from kernelbench.core.counters import SECTOR_BYTES, Counters
 
 _GLOBAL, _LOCAL = "_pipe_lsu_mem_global_op_", "_pipe_lsu_mem_local_op_"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
@@ -17,7 +17,6 @@ _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
 # launches, and about 1 % more in a kernel that fills the GPU. The count from addresses is 6 where the pipe takes 4, for
 # loads of 16 bytes with few lanes on (results/h200/simulator/hardware.csv).
 _WAVEFRONTS_BY_ADDRESS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
-_SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ HARDWARE_METRICS: Mapping[str, HardwareMetric] = {
         HardwareMetric("lanes_per_instruction", "", "active lanes per warp instruction, of 32",
                        ("smsp__thread_inst_executed_per_inst_executed.ratio",)),
         HardwareMetric("l2_bytes", "B", "bytes between the L1 caches and the L2",
-                       _sum("lts__t_sectors_srcunit_tex"), factor=_SECTOR_BYTES),
+                       _sum("lts__t_sectors_srcunit_tex"), factor=SECTOR_BYTES),
         HardwareMetric("dram_read_bytes", "B", "bytes read from DRAM, with caches that were empty at the start",
                        _sum("dram__bytes_read")),
         HardwareMetric("dram_written_bytes", "B", "bytes written to DRAM before the kernel ended",

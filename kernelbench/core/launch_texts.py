@@ -11,7 +11,7 @@ _COOPERATIVE, _GROUPS = (
     " cooperative",
     " in gangs of ",
 )  # suffixes where blocks wait for each other, as in recorded runs
-_MOST_DIGITS = 18  # of a number in a launch; a file may have longer ones
+MOST_DIGITS = 18  # of a number in a launch, or of loads; a file may have longer ones
 
 
 def launches_text(plan: LaunchPlan) -> list[str]:
@@ -62,7 +62,7 @@ def _extent(text: str) -> tuple[int, int, int]:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+    if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
         raise ValueError(f"{text:.20} is no number of blocks, threads or bytes")
     return int(text)
 

@@ -1,9 +1,12 @@
-"""The timing method by which implementations are compared: always the same on all sides."""
+"""States of the cache, and the timing method by which implementations are compared: always the same on all sides."""
 
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Literal
 
+Cache = Literal["cold", "warm"]
+CACHES: tuple[Cache, ...] = ("cold", "warm")
 METHODS = ("graph", "events")  # preferred first: graphs carry no event overhead
 
 

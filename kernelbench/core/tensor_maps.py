@@ -51,7 +51,7 @@ class Tiling:
 
     @property
     def nbytes(self) -> int:
-        """From the first element to the end of the last one."""
+        """Bytes from the first element to the end of the last one."""
         outer = sum((size - 1) * stride for size, stride in zip(self.shape[:-1], self.byte_strides, strict=True))
         return outer + self.shape[-1] * self.width
 

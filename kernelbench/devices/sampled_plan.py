@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.contracts import POISON_BYTE
+from kernelbench.core.counters import SECTOR_BYTES, Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
-from kernelbench.devices.written_elements import SECTOR_BYTES, Integers
+from kernelbench.devices.written_elements import Integers
 from kernelbench.simt.counters import launch_counters, totals
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
@@ -27,7 +28,6 @@ WHOLE_WORK = 8 * WORK  # of all launches, up to which a plan is run whole if no 
 LEAST_SLICES = 4  # per group, where a later launch reads what an earlier one wrote
 BUDGET = 2**27  # warp instructions per block beyond which it counts as endless
 SMALL_BYTES = 2**26
-POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 MAXIMA = ("most_ways", "least_ways")  # counters of an instruction of which several blocks have the maximum, not the sum
 LOOKED_AT = 2**12  # sectors at a time, to find out whether any output is verifiable
 MOST_FAULTS = 3  # in the reason of a row

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-SECTOR_BYTES = 32
+from kernelbench.core.counters import SECTOR_BYTES
+
 WORD = 8  # bytes of a map that are tested at once, because almost all are 0
 Integers = npt.NDArray[np.int64]
 

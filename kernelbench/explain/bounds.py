@@ -13,9 +13,9 @@ clock and scheduler, is stored beside the bound but is not part of it.
 
 from __future__ import annotations
 
-from kernelbench.core.counters import Counters
+from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.gpu import DeviceProperties
-from kernelbench.explain.counted import SECTOR_BYTES, Counted, LaunchShape
+from kernelbench.explain.counted import Counted, LaunchShape
 from kernelbench.explain.records import Bound
 
 _Part = tuple[Counters, LaunchShape | None]

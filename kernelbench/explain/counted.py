@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from kernelbench.core.counters import Counters, LaunchCounters, conflict_ways
+from kernelbench.core.counters import SECTOR_BYTES, Counters, LaunchCounters, conflict_ways
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.operations import key_words, read_shape
 from kernelbench.core.units import bytes_text, count_text, digits, share_text
-
-SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
 }
 
 
-BOUNDS = {"more": "at least", "less": "at most", "at_most": "at most"}  # words before a stated number
+BOUNDS = {"more": "at least", "less": "at most", "at_most": "at most"}  # words before an expected number
 
 
 def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
@@ -184,14 +184,14 @@ class Across:
 
     @property
     def numbers(self) -> str:
-        """Both sides, from least to most: `strided 4.0 to 8.0, stated 4.0`. '' where nothing was visible."""
+        """Both sides, from least to most: `strided 4.0 to 8.0, expected 4.0`. '' where nothing was visible."""
         if not self.seen:
             return ""
         text, than = METRICS[self.statement.metric].text, self.statement.than
         left, right = (
             " to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (self.lefts, self.rights)
         )
-        return f"{self.statement.of} {left}, {than if isinstance(than, str) else 'stated'} {right}"
+        return f"{self.statement.of} {left}, {than if isinstance(than, str) else 'expected'} {right}"
 
 
 def across(found: Iterable[Evidence]) -> list[Across]:
@@ -220,12 +220,12 @@ def overall(found: Sequence[Evidence]) -> bool | None:
 
 
 def _text(statement: Statement, left: float, right: float) -> str:
-    """`tree_strided 3.30, tree_sequential 1.00`, and of `times` the ratio beside the stated one."""
+    """`tree_strided 3.30, tree_sequential 1.00`, and of `times` the ratio beside the expected one."""
     text = METRICS[statement.metric].text
     if not isinstance(statement.than, str):
-        stated = f"stated {BOUNDS.get(statement.relation, '')} {text(right * statement.factor)}"
-        return f"{statement.of} {text(left)}, {' '.join(stated.split())}"
+        expected = f"expected {BOUNDS.get(statement.relation, '')} {text(right * statement.factor)}"
+        return f"{statement.of} {text(left)}, {' '.join(expected.split())}"
     both = f"{statement.of} {text(left)}, {statement.than} {text(right)}"
     if statement.relation != "times" or not right:
         return both
-    return f"{both}: {digits(left / right, 3)} times, stated {digits(statement.factor, 3)}"
+    return f"{both}: {digits(left / right, 3)} times, expected {digits(statement.factor, 3)}"

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from kernelbench.core.counters import Counters
+from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.hardware_counters import STALLS, CountedLaunch, ProfiledLaunch
 from kernelbench.core.units import digits, share_text
 from kernelbench.explain.case import differing, sentences
-from kernelbench.explain.counted import SECTOR_BYTES, Counted
+from kernelbench.explain.counted import Counted
 from kernelbench.explain.records import CaseExplanation, Sentence
 
 EXCESS = 1.25  # ratio to the fewest, from which sectors and wavefronts get a sentence
@@ -53,7 +53,7 @@ def explain_report(name: str, profiled: Sequence[ProfiledLaunch]) -> ReportExpla
 
 
 def _named(groups: Sequence[tuple[ProfiledLaunch, int]]) -> dict[str, tuple[ProfiledLaunch, int]]:
-    """By the kernel's name, with a number where several groups have it."""
+    """Groups by the kernel's name, with a number where several have it."""
     names = [one.kernel for one, _ in groups]
     seen: dict[str, int] = {}
     found = {}

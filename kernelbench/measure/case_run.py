@@ -15,6 +15,7 @@ from kernelbench.core.contracts import (
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
 from kernelbench.core.launch_texts import unread_inputs
+from kernelbench.core.methods import CACHES, Cache
 from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
@@ -23,7 +24,6 @@ from kernelbench.measure.energy import add_energy
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.placements import filled_arrays, place
 from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement
-from kernelbench.measure.timing import CACHES, Cache
 from kernelbench.measure.tracks import QUICK, Contender, Precision
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
@@ -38,7 +38,7 @@ class Settings:
     """How a case is measured. `precision` None: it is verified and not timed."""
 
     seed: int
-    caches: Sequence[Cache] = ("cold", "warm")
+    caches: Sequence[Cache] = CACHES
     precision: Precision | None = None
     limits: Limits | None = None
     energy: bool = False  # measured behind the times

@@ -19,12 +19,13 @@ import numpy as np
 from kernelbench.core import statistics
 from kernelbench.core.contracts import Heartbeat, no_heartbeat
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
+from kernelbench.core.methods import Cache
 from kernelbench.core.records import Measurement
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.conditions import Watch, disturbance_text
 from kernelbench.measure.staging import CaseStaging
-from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
+from kernelbench.measure.timing import GRAPH_REPEATS, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.tracks import GRAPH_BELOW_S, LONG_S, Contender, Precision, Track
 from kernelbench.measure.verify import check_after_run
 

@@ -18,6 +18,7 @@ from typing import Literal
 
 from kernelbench.core.contracts import Clock, Event, Executable, Graph
 from kernelbench.core.errors import DeviceError
+from kernelbench.core.methods import Cache
 from kernelbench.core.records import Arrays
 
 FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
@@ -27,9 +28,7 @@ HOLD_PER_SUBMIT = 10
 LONGEST_HOLD_S = 50e-3
 GRAPH_REPEATS = 8  # per sample; more of them average better and cost proportionally more time
 
-Cache = Literal["cold", "warm"]
 Method = Literal["events", "graph"]
-CACHES: tuple[Cache, ...] = ("cold", "warm")
 
 
 class Staging:

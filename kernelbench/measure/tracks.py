@@ -31,7 +31,7 @@ class Precision:
     every_place: bool = True  # at least one sample per placement
 
     def over(self, places: int) -> Precision:
-        """For arrays at this many placements."""
+        """The same for arrays at this many placements."""
         if not self.every_place:
             return self
         least, of_long = max(self.least_samples, places), max(self.long_samples, places)

@@ -10,13 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import kernelbench
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.documents import Form, plain, read_document
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems
 from kernelbench.core.writing import write_whole
+
+if TYPE_CHECKING:
+    from kernelbench.planning.cost_fit import Fit
 
 SUFFIX = ".model.yaml"
 FORM = Form("a cost function", "'gpu', 'model' and 'constants', as `kernelbench tune --model` writes them",
@@ -53,21 +57,42 @@ class Fitted:
         return " and ".join(parts)
 
 
+def fitted(gpu: str, model: CostModel, found: Fit, recorded: Path, date: str) -> Fitted:
+    """What a fit to the times in the file `recorded` found."""
+    return Fitted(
+        gpu=gpu,
+        model=model.name,
+        run=recorded.name,
+        date=date,
+        kernelbench=kernelbench.__version__,
+        cases=found.cases,
+        candidates=found.candidates,
+        within_3_percent=round(found.validated.within_3_percent, 3),
+        within_10_percent=round(found.validated.within_10_percent, 3),
+        constants=found.constants,
+    )
+
+
 def write_fitted(path: Path, fitted: Fitted, model: CostModel) -> None:
     """Write the file; InputError where it cannot be written."""
-    import yaml
-
     document: dict[str, Any] = {name: getattr(fitted, name) for name in (*_TEXTS, *_NUMBERS)}
     document["constants"] = {
         name: {"value": float(f"{value:.4g}"), "unit": model.constants[name].unit, "what": model.constants[name].what}
         for name, value in fitted.constants.items()
     }
+    write_document(path, _HEADER, document, "another folder by --times")
+
+
+def write_document(path: Path, header: str, document: Mapping[str, Any], remedy: str) -> None:
+    """Write YAML below a comment; InputError names the `remedy` where it cannot be written."""
+    import yaml
+
     text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _HEADER + text)
+        write_whole(path, header + text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another folder by --times") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name {remedy}") from error
 
 
 def read_fitted(path: Path, gpu: str) -> Fitted:

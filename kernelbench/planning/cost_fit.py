@@ -111,7 +111,7 @@ def shares_with(model: CostModel, samples: Sequence[Sample], constants: Mapping[
 
 
 def shares(losses: Any) -> Shares:
-    """Of losses: the chosen candidate's time over the fastest one's, less 1."""
+    """Shares of losses, which are the chosen candidate's time over the fastest one's, less 1."""
     if not len(losses):
         return Shares(0.0, 0.0, 0.0, 0.0)
     near, far = (float(np.mean(losses <= most)) for most in (0.03, 0.10))

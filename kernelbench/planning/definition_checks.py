@@ -173,7 +173,7 @@ def _allowed(operation: Operation, found: Any, case: Case) -> str:
 
 
 def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Mapping[str, Any]) -> str:
-    """For some slices: each output must have the same fraction of its elements as the inputs that are cut."""
+    """Each output must have the same fraction of its elements as the inputs that are cut; tried on some slices."""
     if not isinstance(found, Mapping):
         return f"expected outputs by name, got {shown(found)}"
     specs = operation.arrays(case)

@@ -29,8 +29,7 @@ from kernelbench.core.records import Case, DeviceProperties, Implementation
 from kernelbench.core.sources import texts
 from kernelbench.core.tunable import Tunable, values_text
 from kernelbench.core.units import bytes_text
-from kernelbench.core.writing import write_whole
-from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted
+from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted, write_document
 
 Read = TypeVar("Read")
 SAME_SIZE = 2.0  # an entry applies to cases of up to twice or half as many bytes
@@ -169,11 +168,16 @@ def constants_file(folder: Path, gpu: str, model: CostModel) -> Path:
     return folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
 
 
+def own_folder(option: str = "a folder by --times") -> Path:
+    """The user's own folder; InputError names the `option` if there is none."""
+    if (folder := places.own_tuned()) is None:
+        raise InputError(f"no folder to keep tuned values in; name {option}, or a folder in KERNELBENCH_TUNED")
+    return folder
+
+
 def own_file(gpu: str) -> Path:
     """The file of the user's table for a GPU; InputError if there is no folder for it."""
-    if (folder := places.own_tuned()) is None:
-        raise InputError("no folder to keep tuned values in; name a file by --out or a folder in KERNELBENCH_TUNED")
-    return folder / file_name(gpu)
+    return own_folder("a file by --out") / file_name(gpu)
 
 
 def tables_for(gpu: str) -> Tables:
@@ -242,17 +246,10 @@ def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
 
     InputError if the file exists and is not a table of this GPU, or cannot be written.
     """
-    import yaml
-
     known = read_table(path, gpu).entries if path.exists() else ()
     merged = {entry.place: entry for entry in (*known, *entries)}
     document = {"gpu": gpu, "entries": [_document(entry) for _, entry in sorted(merged.items())]}
-    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _HEADER + text)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another file by --out") from error
+    write_document(path, _HEADER, document, "another file by --out")
 
 
 def _document(entry: Entry) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def _joined(found: Sequence[Stretch], words: Mapping[str, Words], cases: Mapping
 
 
 def _distances(found: Sequence[Stretch], to_scale: bool) -> list[list[float]]:
-    """Of each case from the first of its stretch; one scale for all stretches along the same word."""
+    """Distance of each case from the first of its stretch; all stretches along the same word have one scale."""
     known: dict[str, list[Sequence[float]]] = {}
     for one in found:
         if to_scale and one.numbers is not None:
@@ -153,7 +153,7 @@ def _distances(found: Sequence[Stretch], to_scale: bool) -> list[list[float]]:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From numbers to distances, 1 between two neighbours in the mean."""
+    """A function from numbers to distances: 1 between two neighbours in the mean."""
 
     logarithmic: bool
     factor: float

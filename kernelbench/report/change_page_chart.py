@@ -107,7 +107,7 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
 
 
 def _limits(rows: Sequence[Judged]) -> tuple[float, float]:
-    """Of the axis, as `_place` has them."""
+    """The ends of the axis, as `_place` has them."""
     low = min(_place(min(row.ratio_low, 1 / (1 + row.band))) for row in rows)
     high = max(_place(max(row.ratio_high, 1 + row.band)) for row in rows)
     margin = MARGIN * (high - low)

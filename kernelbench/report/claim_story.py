@@ -11,6 +11,7 @@ from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict
 from kernelbench.core.records import Claim
 from kernelbench.report import view
 
+_ANSWERS = {True: "yes", False: "no", None: "open"}
 SYMBOLS = {"holds": "✓", "direction only": "◒", "holds in part": "◐", "does not hold": "✗", NOT_DECIDED: "○"}
 
 
@@ -33,7 +34,9 @@ class CaseLine:
     interval: str
     published: str
     required: str
-    met: str  # yes, no or open
+    met: str  # yes, no or open: all that is asked of the case
+    direction: str  # the same of one part, where the claim asks for both
+    size: str
     text: str
 
 
@@ -48,6 +51,7 @@ class ClaimStory:
     symbol: str
     tone: str  # a CSS class
     source: Mapping[str, str]  # project, document, section, url, commit
+    said: str  # a quotation that is not among `parts`
     device: str
     set_up: tuple[tuple[str, str], ...]  # tool, clock, cache, input of the source
     parts: tuple[RequiredPart, ...]
@@ -68,6 +72,7 @@ def story(claim: Claim, verdict: ClaimVerdict, why: str, suite: str, labels: Map
         symbol=SYMBOLS[verdict.verdict],
         tone=verdict.verdict.replace(" ", "-"),
         source={name: view.text(document["citation"].get(name)) for name in document["citation"]},
+        said=view.text(document.get("said")),
         device=view.text(document["device"]["name"]),
         set_up=tuple((name, view.text(document[name])) for name in ("tool", "clock", "cache", "input")),
         parts=tuple(_parts(verdict)),
@@ -85,14 +90,16 @@ def _parts(verdict: ClaimVerdict) -> Iterator[RequiredPart]:
 
 
 def _case(verdict: ClaimVerdict, case: CaseVerdict, labels: Mapping[str, str]) -> CaseLine:
-    met = {True: "yes", False: "no", None: "open"}[verdict.met(case)] if case.counts else ""
+    both = case.counts and verdict.direction is not None and verdict.size is not None
     return CaseLine(
         case=labels.get(case.case, case.label),
         measured=_number(case.measured),
         interval="" if case.interval is None else f"{_number(case.interval[0])} to {_number(case.interval[1])}",
         published=_number(case.published),
         required="" if case.required is None else _band(*case.required),
-        met=met,
+        met=_ANSWERS[verdict.met(case)] if case.counts else "",
+        direction=_ANSWERS[case.direction] if both else "",
+        size=_ANSWERS[case.size] if both and case.required else "",
         text=case.text,
     )
 

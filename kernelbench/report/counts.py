@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import ComparedRow, baselines
 from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.units import bytes_text, count_text
-from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
+from kernelbench.explain.counted import METRICS, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.drawing import Chart
 from kernelbench.report.fitting import ForWidth, Table
@@ -78,7 +79,7 @@ def charts(run: Run) -> list[Chart]:
 
 
 def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
-    """By implementation, then case; an implementation without any is left out."""
+    """Counts by implementation, then case; an implementation without any is left out."""
     found: dict[str, dict[str, float]] = {}
     for case, counted in counted_of_run(run).items():
         for name, one in counted.items():

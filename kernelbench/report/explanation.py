@@ -139,7 +139,7 @@ def listing_table(listing: Listing) -> Table:
 
 
 def line_cells(line: Line) -> tuple[str, ...]:
-    """By _LINE_COLUMNS from the second on; sectors and wavefronts with their ratio to the fewest possible: x8.0."""
+    """Cells from the second of _LINE_COLUMNS on; sectors and wavefronts with their ratio to the fewest possible."""
     own = line.counters
     requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
     ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
@@ -180,7 +180,7 @@ class Explained:
 
 
 def section(explained: Explained, run: Run) -> dict[str, Any]:
-    """For the template: each case with its table, sentences and evidence, measured times beside them."""
+    """Each case as the template needs it: its table, sentences and evidence, with measured times beside them."""
     times = _cold_times(run)
     return {"source": explained.source, "cases": [_page_case(one, times) for one in explained.cases]}
 

@@ -184,7 +184,7 @@ def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
 
 
 def _versions(labels: Sequence[str], members: Sequence[Member]) -> dict[str, dict[str, str]]:
-    """By name, then GPU; the versions of all runs of a GPU, where those differ."""
+    """Versions by name, then GPU; those of all its runs, where they differ."""
     found: dict[str, dict[str, list[str]]] = {}
     for member in members:
         environment = member.run.environment

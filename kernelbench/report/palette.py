@@ -26,12 +26,12 @@ class Look:
 
     @property
     def text_colour(self) -> str:
-        """Of the name itself, where it stands beside its line."""
+        """The colour of the name itself, where it stands beside its line."""
         return self.colour if self.highlighted or self.yardstick else style.SOFT
 
 
 def looks(run: Run, comparison: Comparison) -> Mapping[str, Look]:
-    """By implementation. A hue have ours beside peers, the baseline, names with published figures, and the fastest."""
+    """Colours by implementation. Our own, the baseline, names with published figures and the fastest have a hue."""
     colours = style.colours(list(dict.fromkeys([*peers.ours(run), *view.highlights(run, comparison)])))
     yardsticks = {row.implementation for row in run.rows if row.role == "yardstick"} | {copies.BEST}
     return {

@@ -107,7 +107,7 @@ def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
 
 
 def curves(run: Run) -> dict[str, list[Curve]]:
-    """By axis: the cases that differ only in it and in the shape that it makes; none without a peer beside ours."""
+    """Cases that differ only in one axis and in the shape that it makes, by axis; none without a peer beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
     for case, words in view.cases(run).items() if ours(run) else ():
         sizes = [name for name, value in words.items() if name not in view.WITHOUT_SIZE and value.isdigit()]

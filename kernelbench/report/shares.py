@@ -58,7 +58,7 @@ def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
 
 
 def _points(curve: Curve, shares: Shares) -> dict[str, dict[float, float]]:
-    """By implementation: its shares, by the size."""
+    """The shares of each implementation, by the size."""
     found: dict[str, dict[float, float]] = {}
     for x, case in curve.points.items():
         for name, share in shares.get(case, {}).items():

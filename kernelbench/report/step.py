@@ -102,7 +102,7 @@ def table(summed: StepSum) -> RenderableType:
 
 
 def section(summed: StepSum | None) -> dict[str, Any] | None:
-    """For the template; None if the run is not of a step."""
+    """The step as the template needs it; None if the run is not of a step."""
     if summed is None:
         return None
     return {

@@ -16,12 +16,11 @@ from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS, SIMUL
 from kernelbench.core.texts import from_cell, kept
 from kernelbench.core.writing import write_whole
 from kernelbench.runs import files
-from kernelbench.runs.row_checks import read_cells, written
+from kernelbench.runs.row_checks import MAX_EXTENT, read_cells, written
 
 COUNTERS_FILE = "counters.csv"
 _NAMES = columns.names(columns.HARDWARE_COUNTERS)
 _TEXTS = ("case", "implementation", "kernel", "sampled", "agreement", "differences", "explanation", "reason")
-_MOST_EXTENT = 2**63 - 1
 
 
 def write_counters(folder: Path, launches: Iterable[CountedLaunch]) -> None:
@@ -115,6 +114,6 @@ def _extent(column: str, text: str) -> tuple[int, int, int] | None:
     if not text:
         return None
     sizes = tuple(_whole(column, part) for part in text.split("x"))
-    if len(sizes) != 3 or not all(0 < size <= _MOST_EXTENT for size in sizes):
+    if len(sizes) != 3 or not all(0 < size <= MAX_EXTENT for size in sizes):
         raise ValueError(f"'{column}' must be like 4x2x1, got {text!r:.80}")
     return sizes

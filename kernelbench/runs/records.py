@@ -11,13 +11,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 from kernelbench.core import columns, dtypes
 from kernelbench.core.columns import Count, Number, about
 from kernelbench.core.counters import Counters
-from kernelbench.core.launch_texts import read_launch
+from kernelbench.core.launch_texts import MOST_DIGITS, read_launch
 from kernelbench.core.operations import key_words, read_shape
 from kernelbench.core.records import Launch, Status
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
-_MOST_DIGITS = 18  # of a count of loads; a file may have longer numbers
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ _PLAIN = tuple(name for name, kind in _TYPES.items() if kind in (str, Number))
 def _loads(text: str) -> dict[str, int]:
     """`x=4 mask=0` as {"x": 4, "mask": 0}."""
     parts = (word.partition("=") for word in text.split())
-    return {name: int(count) for name, _, count in parts if count.isdecimal() and len(count) <= _MOST_DIGITS}
+    return {name: int(count) for name, _, count in parts if count.isdecimal() and len(count) <= MOST_DIGITS}
 
 
 def _counters(values: Mapping[str, Any]) -> Counters | None:

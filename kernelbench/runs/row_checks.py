@@ -21,7 +21,7 @@ _COLUMNS = {one.name: one for one in RESULTS}
 _ANY_LENGTH = {one.name for one in RESULTS if one.any_length}
 # Characters that a CSV reader takes for the end of a line or refuses, and that earlier versions wrote without escapes.
 _RAW = re.compile("\r(?!\n)|\0")
-_MAX_EXTENT = 2**63 - 1
+MAX_EXTENT = 2**63 - 1
 _MAX_RANK = 8
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _SHAPE = re.compile(rf"\d{{1,19}}(x\d{{1,19}}){{0,{_MAX_RANK - 1}}}")
@@ -133,7 +133,7 @@ def _shape_problems(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"'shape' must be like 32x64, got {row['shape']!r:.80}"
         return
     extents = read_shape(row["shape"])
-    if not all(1 <= extent <= _MAX_EXTENT for extent in extents):
+    if not all(1 <= extent <= MAX_EXTENT for extent in extents):
         yield f"'shape' must have extents from 1 to 2^63 - 1, got {row['shape']}"
     axis, rank = row["axis"], len(extents)
     if axis is None or axis != int(axis) or not -rank <= axis < rank:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelbench.core.documents import Entries, Form, Items, Refused, Value, read_document
+from kernelbench.core.methods import CACHES
 from kernelbench.core.problems import Problems, shown, suggest
 from kernelbench.core.records import Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
@@ -19,7 +20,6 @@ from kernelbench.suite.shapes import NAME
 from kernelbench.suite.step import read_step
 
 FORM = Form("a suite", "keys such as 'title' and 'operation'", "at least title, operation, shape and implementations")
-CACHES = ("cold", "warm")
 _BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "inputs", "parameters")
 _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",

@@ -60,7 +60,7 @@ def kernels_to_rank(
 
 
 def cost_model(one: Implementation) -> CostModel:
-    """Of a kernel of kernels_to_rank()."""
+    """The cost function of a kernel of kernels_to_rank()."""
     assert one.tunable is not None
     assert one.tunable.model is not None
     return one.tunable.model

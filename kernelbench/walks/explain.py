@@ -13,6 +13,7 @@ from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.progress import Advance, Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.texts import one_line
+from kernelbench.devices import SIMULATED_GPU
 from kernelbench.devices.gpu_lock import gpu_to_itself
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.records import CaseExplanation
@@ -26,8 +27,6 @@ from kernelbench.walks.request import Request, read_suites
 
 if TYPE_CHECKING:
     from kernelbench.explain.profiled import ReportExplanation
-
-DEFAULT_GPU = "h200"  # plans and bounds are for this GPU, unless another is named
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ def explain(
         except NoCounters as error:
             unavailable = str(error)
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)
-    suites, properties = read_suites(request, catalog), known_gpu(gpu or DEFAULT_GPU)
-    with opened(replace(request, device=f"simulated:{gpu or DEFAULT_GPU}"), catalog, progress) as bench:
+    suites, properties = read_suites(request, catalog), known_gpu(gpu or SIMULATED_GPU)
+    with opened(replace(request, device=f"simulated:{gpu or SIMULATED_GPU}"), catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:
             plans, _ = build_for(plans_for(bench, suite, catalog), bench, compiler, progress)

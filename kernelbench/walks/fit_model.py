@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernelbench
-from kernelbench.core import places
-from kernelbench.core.cost_model import CostModel
 from kernelbench.core.errors import InputError
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.candidate_quantities import with_quantities
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.cost_constants import Fitted, write_fitted
+from kernelbench.planning.cost_constants import fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
 from kernelbench.planning.overrides import overrides
 from kernelbench.planning.tuned import constants_file, file_name, write_table
@@ -51,10 +48,10 @@ def fit_models(
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_rank(operation, names, catalog.implementations)
     models = {cost_model(one).name: cost_model(one) for one in kernels}
-    found = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
-    if not found:
+    files = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
+    if not files:
         raise InputError(f"{folder}: no times of candidates of {', '.join(models)}; leave out --refit to measure them")
-    for path, model in found:
+    for path, model in files:
         times = read_times(path)
         gpus = {one.gpu for one in times}
         if len(gpus) != 1:
@@ -62,15 +59,14 @@ def fit_models(
         (gpu,) = gpus
         properties = _properties(gpu, here, path)
         samples = with_quantities(times, properties, catalog)
-        fitted = fit(model, samples)
-        place = constants_file(folder, gpu, model)
-        document = _document(gpu, model, fitted, path)
-        write_fitted(place, document, model)
+        found = fit(model, samples)
+        place, date = constants_file(folder, gpu, model), now()
+        write_fitted(place, fitted(gpu, model, found, path, date), model)
         table = out or folder / file_name(gpu)
-        entries = list(overrides(fitted, properties, catalog, path.name, document.date))
+        entries = list(overrides(found, properties, catalog, path.name, date))
         if entries:
             write_table(table, gpu, entries)
-        yield ModelFit(model.name, gpu, fitted, len(times) - len(samples), path, place, table, len(entries))
+        yield ModelFit(model.name, gpu, found, len(times) - len(samples), path, place, table, len(entries))
 
 
 def _properties(gpu: str, here: DeviceProperties | None, path: Path) -> DeviceProperties:
@@ -78,25 +74,3 @@ def _properties(gpu: str, here: DeviceProperties | None, path: Path) -> DevicePr
     if not found:
         raise InputError(f"{path}: times of {gpu}, whose properties are not known; fit them on it, without --refit")
     return found[0]
-
-
-def _document(gpu: str, model: CostModel, found: Fit, recorded: Path) -> Fitted:
-    return Fitted(
-        gpu=gpu,
-        model=model.name,
-        run=recorded.name,
-        date=now(),
-        kernelbench=kernelbench.__version__,
-        cases=found.cases,
-        candidates=found.candidates,
-        within_3_percent=round(found.validated.within_3_percent, 3),
-        within_10_percent=round(found.validated.within_10_percent, 3),
-        constants=found.constants,
-    )
-
-
-def default_folder() -> Path:
-    """Where plans read constants; InputError if there is no such folder."""
-    if (folder := places.own_tuned()) is None:
-        raise InputError("no folder to keep constants in; name one by --times or in KERNELBENCH_TUNED")
-    return folder

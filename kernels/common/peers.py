@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kernelbench import Array, MissingLibrary, Unsupported, dtypes, import_library
@@ -23,6 +23,17 @@ def torch_tensor(torch: Any, array: Array, dtype: str) -> Any:
     """A tensor over the array's own memory, on the device that is current already."""
     tensor = torch.as_tensor(array, device="cuda")
     return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
+
+
+def on_stream(torch: Any, stream: int, work: Callable[[], Any]) -> Callable[[], None]:
+    """A call of `work`, which writes into the case's own arrays, on the device's stream and without gradients."""
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            work()
+
+    return call
 
 
 def refuse_unaligned(tensors: Mapping[str, Any], pack_bytes: int) -> None:

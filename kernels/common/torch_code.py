@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from .peers import torch_tensor, torch_with_gpu
+from .peers import on_stream, torch_tensor, torch_with_gpu
 
 MODES = {"torch_compile": "default", "torch_compile_autotuned": "max-autotune-no-cudagraphs"}
 MOST_COMPILED = 10_000  # PyTorch gives up after 8 shapes of one function, and runs it uncompiled
@@ -33,12 +33,7 @@ def compiled_call(
     code_of = Case(case.operation, case.shape, case.axis, case.dtype, parameters=case.parameters)
     run = _compiled(MODES[name], expression, code_of)
     tensors = [torch_tensor(torch, arrays[one], dtypes.get(one, case.dtype)) for one in (output, *inputs)]
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            run(*tensors)
-
+    call = on_stream(torch, stream, lambda: run(*tensors))
     call()  # compiles, and tunes, which is not to be timed
     return call
 

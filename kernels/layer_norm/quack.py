@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, import_library
-from ..common.peers import QUACK_PACK_BYTES, refuse_for_quack, refuse_unaligned, torch_tensor, torch_with_gpu
+from ..common.peers import QUACK_PACK_BYTES, on_stream, refuse_for_quack, refuse_unaligned, torch_tensor, torch_with_gpu
 from .operation import EPS
 
 
@@ -17,12 +17,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     gamma, beta = (torch_tensor(torch, arrays[name], case.dtype) for name in ("gamma", "beta"))
     refuse_unaligned({"x": x, "y": y, "gamma": gamma, "beta": beta}, QUACK_PACK_BYTES)
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream):
-            quack._rmsnorm_fwd(x, gamma, y, beta, eps=EPS, is_layernorm=True)
-
+    call = on_stream(torch, stream, lambda: quack._rmsnorm_fwd(x, gamma, y, beta, eps=EPS, is_layernorm=True))
     call()  # compiles, which is not to be timed
     return call
 

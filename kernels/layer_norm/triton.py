@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import our_triton
 from .operation import EPS
 
@@ -22,12 +22,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     own_stream = torch.cuda.ExternalStream(stream)
     with torch.cuda.stream(own_stream):
         launch = choice.norm_launcher(x, gamma, beta, y, rows, columns, EPS)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream):
-            launch()
-
-    return call
+    return on_stream(torch, stream, launch)
 
 
 IMPLEMENTATIONS = (

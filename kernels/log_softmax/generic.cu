@@ -4,7 +4,7 @@
 //   T            float, __half, __nv_bfloat16; arithmetic and everything between the launches in float
 //   column_max   float [outer, inner], log_sum float [outer, inner]: written once, read by each element of a column
 //   shifted      float [outer, dim, inner]: x - max, written once, read twice
-//   powers       float [outer, dim, inner]: its exp, written once, read once
+//   exps         float [outer, dim, inner]: its exp, written once, read once
 //   needs        dim <= 2^30, inner <= 2^30
 //   BLOCK        threads of a block
 //   launch       reductions: one thread per column, grid ceil(outer * inner / BLOCK). Element by element: outer * dim rows
@@ -94,18 +94,18 @@ extern "C" __global__ void log_softmax_generic_shift_bf16(const __nv_bfloat16* x
 
 // ---- 3. Its exponential ----
 
-extern "C" __global__ void log_softmax_generic_exp_f32(const float* __restrict__ shifted, float* __restrict__ powers,
+extern "C" __global__ void log_softmax_generic_exp_f32(const float* __restrict__ shifted, float* __restrict__ exps,
                                                        long long rows, int inner) {
-  each_element(rows, inner, [=](long long, long long index) { powers[index] = expf(shifted[index]); });
+  each_element(rows, inner, [=](long long, long long index) { exps[index] = expf(shifted[index]); });
 }
 
 // ---- 4. The logarithm of each column's sum ----
 
-extern "C" __global__ void log_softmax_generic_log_sum_f32(const float* __restrict__ powers,
+extern "C" __global__ void log_softmax_generic_log_sum_f32(const float* __restrict__ exps,
                                                            float* __restrict__ log_sum, long long columns, int dim,
                                                            int inner) {
   reduce_columns<SumOp>(
-      log_sum, columns, dim, inner, [=](long long index) { return powers[index]; },
+      log_sum, columns, dim, inner, [=](long long index) { return exps[index]; },
       [](float joined) { return logf(joined); });
 }
 

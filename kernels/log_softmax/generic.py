@@ -31,15 +31,15 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
         launches=(
             launch(f"reduce_max_{suffix}", reduction, "x", "column_max", *of_columns),
             launch(f"shift_{suffix}", elementwise, "x", "column_max", "shifted", *of_rows),
-            launch("exp_f32", elementwise, "shifted", "powers", of_rows[0], of_rows[2]),
-            launch("log_sum_f32", reduction, "powers", "log_sum", *of_columns),
+            launch("exp_f32", elementwise, "shifted", "exps", of_rows[0], of_rows[2]),
+            launch("log_sum_f32", reduction, "exps", "log_sum", *of_columns),
             launch(f"subtract_{suffix}", elementwise, "shifted", "log_sum", "y", *of_rows),
         ),
         defines=(("BLOCK", BLOCK),),
         scratch=(
             ("column_max", 4 * columns),
             ("shifted", 4 * case.elements),
-            ("powers", 4 * case.elements),
+            ("exps", 4 * case.elements),
             ("log_sum", 4 * columns),
         ),
         reasons=("reductions: one thread per column",),

@@ -6,22 +6,11 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from ..common.peers import torch_tensor, torch_with_gpu
-from ..softmax_family.peers import our_triton
+from ..softmax_family.peers import triton_call
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
-    torch, choice = torch_with_gpu(), our_triton()
-    x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
-    own_stream = torch.cuda.ExternalStream(stream)
-    with torch.cuda.stream(own_stream):
-        launch = choice.launcher(x, y, case.outer_dim_inner, log=True)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream):
-            launch()
-
-    return call
+    return triton_call(case, arrays, stream, log=True)
 
 
 IMPLEMENTATIONS = (

@@ -6,19 +6,13 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch = torch_with_gpu()
     x, y, z = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y", "z"))
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            torch.mul(x, y, out=z)
-
-    return call
+    return on_stream(torch, stream, lambda: torch.mul(x, y, out=z))
 
 
 IMPLEMENTATIONS = (

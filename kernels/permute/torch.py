@@ -7,20 +7,14 @@ from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
 from ..common.launch_helpers import permutation_of
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch = torch_with_gpu()
     x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
     permuted = x.permute(permutation_of(case))
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            y.copy_(permuted)
-
-    return call
+    return on_stream(torch, stream, lambda: y.copy_(permuted))
 
 
 IMPLEMENTATIONS = (

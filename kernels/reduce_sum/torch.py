@@ -6,20 +6,14 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch = torch_with_gpu()
     x = torch_tensor(torch, arrays["x"], case.dtype).view(-1)
     y = torch_tensor(torch, arrays["y"], "float32").view(())  # a sum over the only axis has none left
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            torch.sum(x, dim=0, dtype=torch.float32, out=y)
-
-    return call
+    return on_stream(torch, stream, lambda: torch.sum(x, dim=0, dtype=torch.float32, out=y))
 
 
 IMPLEMENTATIONS = (

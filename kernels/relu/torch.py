@@ -6,19 +6,13 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch = torch_with_gpu()
     x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            torch.clamp_min(x, 0, out=y)
-
-    return call
+    return on_stream(torch, stream, lambda: torch.clamp_min(x, 0, out=y))
 
 
 IMPLEMENTATIONS = (

@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Deviation, Implementation, Origin
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 PASSES_NAN = Deviation("nan", "where y is NaN dx is dy and not 0: PyTorch drops dy where y <= 0, and NaN is not")
 
@@ -14,13 +14,7 @@ PASSES_NAN = Deviation("nan", "where y is NaN dx is dy and not 0: PyTorch drops 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch = torch_with_gpu()
     dy, y, dx = (torch_tensor(torch, arrays[name], case.dtype) for name in ("dy", "y", "dx"))
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            torch.ops.aten.threshold_backward.grad_input(dy, y, 0, grad_input=dx)
-
-    return call
+    return on_stream(torch, stream, lambda: torch.ops.aten.threshold_backward.grad_input(dy, y, 0, grad_input=dx))
 
 
 IMPLEMENTATIONS = (

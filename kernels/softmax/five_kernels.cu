@@ -5,7 +5,7 @@
 //   Kept      what the arrays between the launches hold: float, or __half in the entries named `half`, of T __half
 //   row_max   Kept [rows], row_sum Kept [rows]: written once, read once
 //   shifted   Kept [rows, columns]: s - max, written once, read once
-//   powers    Kept [rows, columns]: its exp, written once, read twice
+//   exps      Kept [rows, columns]: its exp, written once, read twice
 //   needs     rows <= 2^31 - 1, columns <= 2^30
 //   BLOCK     threads of a block: the plan shares them out as (lanes of a row, rows)
 //   launch    reductions: lanes = 2^k >= columns to 32 and shuffles, or all BLOCK on one row above 1024
@@ -34,21 +34,21 @@ __device__ void broadcast_sub(const T* __restrict__ x, const Kept* __restrict__ 
 }
 
 template <typename Kept>
-__device__ void exp_each(const Kept* __restrict__ shifted, Kept* __restrict__ powers, long long rows, int columns) {
+__device__ void exp_each(const Kept* __restrict__ shifted, Kept* __restrict__ exps, long long rows, int columns) {
   each_element(rows, columns,
-               [=](long long, long long i) { powers[i] = from_float<Kept>(expf(to_float(shifted[i]))); });
+               [=](long long, long long i) { exps[i] = from_float<Kept>(expf(to_float(shifted[i]))); });
 }
 
 template <typename Kept>
-__device__ void reduce_sum(const Kept* __restrict__ powers, Kept* __restrict__ row_sum, long long rows, int columns) {
-  reduce_rows<SumOp, BLOCK>(row_sum, rows, columns, [=](long long i) { return to_float(powers[i]); });
+__device__ void reduce_sum(const Kept* __restrict__ exps, Kept* __restrict__ row_sum, long long rows, int columns) {
+  reduce_rows<SumOp, BLOCK>(row_sum, rows, columns, [=](long long i) { return to_float(exps[i]); });
 }
 
 template <typename T, typename Kept>
-__device__ void broadcast_div(const Kept* __restrict__ powers, const Kept* __restrict__ row_sum, T* __restrict__ y,
+__device__ void broadcast_div(const Kept* __restrict__ exps, const Kept* __restrict__ row_sum, T* __restrict__ y,
                               long long rows, int columns) {
   each_element(rows, columns, [=](long long row, long long i) {
-    y[i] = from_float<T>(to_float(powers[i]) / to_float(row_sum[row]));
+    y[i] = from_float<T>(to_float(exps[i]) / to_float(row_sum[row]));
   });
 }
 
@@ -100,46 +100,46 @@ extern "C" __global__ void softmax_five_kernels_broadcast_sub_half_f16(const __h
 
 // ---- 3. Exp ----
 
-extern "C" __global__ void softmax_five_kernels_exp_f32(const float* shifted, float* powers, long long rows,
+extern "C" __global__ void softmax_five_kernels_exp_f32(const float* shifted, float* exps, long long rows,
                                                         int columns) {
-  exp_each(shifted, powers, rows, columns);
+  exp_each(shifted, exps, rows, columns);
 }
 
-extern "C" __global__ void softmax_five_kernels_exp_half_f16(const __half* shifted, __half* powers, long long rows,
+extern "C" __global__ void softmax_five_kernels_exp_half_f16(const __half* shifted, __half* exps, long long rows,
                                                              int columns) {
-  exp_each(shifted, powers, rows, columns);
+  exp_each(shifted, exps, rows, columns);
 }
 
 // ---- 4. ReduceSum ----
 
-extern "C" __global__ void softmax_five_kernels_reduce_sum_f32(const float* powers, float* row_sum, long long rows,
+extern "C" __global__ void softmax_five_kernels_reduce_sum_f32(const float* exps, float* row_sum, long long rows,
                                                                int columns) {
-  reduce_sum(powers, row_sum, rows, columns);
+  reduce_sum(exps, row_sum, rows, columns);
 }
 
-extern "C" __global__ void softmax_five_kernels_reduce_sum_half_f16(const __half* powers, __half* row_sum,
+extern "C" __global__ void softmax_five_kernels_reduce_sum_half_f16(const __half* exps, __half* row_sum,
                                                                     long long rows, int columns) {
-  reduce_sum(powers, row_sum, rows, columns);
+  reduce_sum(exps, row_sum, rows, columns);
 }
 
 // ---- 5. BroadcastDiv ----
 
-extern "C" __global__ void softmax_five_kernels_broadcast_div_f32(const float* powers, const float* row_sum, float* y,
+extern "C" __global__ void softmax_five_kernels_broadcast_div_f32(const float* exps, const float* row_sum, float* y,
                                                                   long long rows, int columns) {
-  broadcast_div(powers, row_sum, y, rows, columns);
+  broadcast_div(exps, row_sum, y, rows, columns);
 }
 
-extern "C" __global__ void softmax_five_kernels_broadcast_div_f16(const float* powers, const float* row_sum, __half* y,
+extern "C" __global__ void softmax_five_kernels_broadcast_div_f16(const float* exps, const float* row_sum, __half* y,
                                                                   long long rows, int columns) {
-  broadcast_div(powers, row_sum, y, rows, columns);
+  broadcast_div(exps, row_sum, y, rows, columns);
 }
 
-extern "C" __global__ void softmax_five_kernels_broadcast_div_bf16(const float* powers, const float* row_sum,
+extern "C" __global__ void softmax_five_kernels_broadcast_div_bf16(const float* exps, const float* row_sum,
                                                                    __nv_bfloat16* y, long long rows, int columns) {
-  broadcast_div(powers, row_sum, y, rows, columns);
+  broadcast_div(exps, row_sum, y, rows, columns);
 }
 
-extern "C" __global__ void softmax_five_kernels_broadcast_div_half_f16(const __half* powers, const __half* row_sum,
+extern "C" __global__ void softmax_five_kernels_broadcast_div_half_f16(const __half* exps, const __half* row_sum,
                                                                        __half* y, long long rows, int columns) {
-  broadcast_div(powers, row_sum, y, rows, columns);
+  broadcast_div(exps, row_sum, y, rows, columns);
 }

@@ -3,7 +3,7 @@
 //   y         T [rows, columns]; must not overlap x; written once
 //   T         float, __half, __nv_bfloat16; arithmetic and everything between the launches in float
 //   row_max   float [rows], row_sum float [rows]: written once, read once
-//   powers    float [rows, columns]: exp(s - max), written once, read twice
+//   exps      float [rows, columns]: exp(s - max), written once, read twice
 //   needs     rows <= 2^31 - 1, columns <= 2^30
 //   BLOCK     threads of a block, a power of two
 //   launch    grid rows, block BLOCK; the reductions take BLOCK floats of shared memory
@@ -21,21 +21,21 @@ __device__ void reduce_max(const T* __restrict__ x, float* __restrict__ row_max,
 }
 
 template <typename T>
-__device__ void shifted_exp(const T* __restrict__ x, const float* __restrict__ row_max, float* __restrict__ powers,
+__device__ void shifted_exp(const T* __restrict__ x, const float* __restrict__ row_max, float* __restrict__ exps,
                             int columns, float scale) {
   const long long start = static_cast<long long>(blockIdx.x) * columns;  // blockIdx.x ranges [0, rows)
   const float highest = row_max[blockIdx.x];
   for (int column = threadIdx.x; column < columns; column += BLOCK)
-    powers[start + column] = expf(scale * to_float(x[start + column]) - highest);
+    exps[start + column] = expf(scale * to_float(x[start + column]) - highest);
 }
 
 template <typename T>
-__device__ void divide(const float* __restrict__ powers, const float* __restrict__ row_sum, T* __restrict__ y,
+__device__ void divide(const float* __restrict__ exps, const float* __restrict__ row_sum, T* __restrict__ y,
                        int columns) {
   const long long start = static_cast<long long>(blockIdx.x) * columns;  // blockIdx.x ranges [0, rows)
   const float sum = row_sum[blockIdx.x];
   for (int column = threadIdx.x; column < columns; column += BLOCK)
-    y[start + column] = from_float<T>(powers[start + column] / sum);
+    y[start + column] = from_float<T>(exps[start + column] / sum);
 }
 
 // ---- 1. reduce_max ----
@@ -57,41 +57,41 @@ extern "C" __global__ void softmax_four_kernels_reduce_max_bf16(const __nv_bfloa
 
 // ---- 2. exp ----
 
-extern "C" __global__ void softmax_four_kernels_exp_f32(const float* x, const float* row_max, float* powers,
+extern "C" __global__ void softmax_four_kernels_exp_f32(const float* x, const float* row_max, float* exps,
                                                         int columns, float scale) {
-  shifted_exp(x, row_max, powers, columns, scale);
+  shifted_exp(x, row_max, exps, columns, scale);
 }
 
-extern "C" __global__ void softmax_four_kernels_exp_f16(const __half* x, const float* row_max, float* powers,
+extern "C" __global__ void softmax_four_kernels_exp_f16(const __half* x, const float* row_max, float* exps,
                                                         int columns, float scale) {
-  shifted_exp(x, row_max, powers, columns, scale);
+  shifted_exp(x, row_max, exps, columns, scale);
 }
 
-extern "C" __global__ void softmax_four_kernels_exp_bf16(const __nv_bfloat16* x, const float* row_max, float* powers,
+extern "C" __global__ void softmax_four_kernels_exp_bf16(const __nv_bfloat16* x, const float* row_max, float* exps,
                                                          int columns, float scale) {
-  shifted_exp(x, row_max, powers, columns, scale);
+  shifted_exp(x, row_max, exps, columns, scale);
 }
 
 // ---- 3. reduce_sum ----
 
-extern "C" __global__ void softmax_four_kernels_reduce_sum_f32(const float* __restrict__ powers,
+extern "C" __global__ void softmax_four_kernels_reduce_sum_f32(const float* __restrict__ exps,
                                                                float* __restrict__ row_sum, int columns) {
-  reduce_row<trees::Unrolled, SumOp, BLOCK>(row_sum, columns, [=](long long i) { return powers[i]; });
+  reduce_row<trees::Unrolled, SumOp, BLOCK>(row_sum, columns, [=](long long i) { return exps[i]; });
 }
 
 // ---- 4. divide ----
 
-extern "C" __global__ void softmax_four_kernels_divide_f32(const float* powers, const float* row_sum, float* y,
+extern "C" __global__ void softmax_four_kernels_divide_f32(const float* exps, const float* row_sum, float* y,
                                                            int columns) {
-  divide(powers, row_sum, y, columns);
+  divide(exps, row_sum, y, columns);
 }
 
-extern "C" __global__ void softmax_four_kernels_divide_f16(const float* powers, const float* row_sum, __half* y,
+extern "C" __global__ void softmax_four_kernels_divide_f16(const float* exps, const float* row_sum, __half* y,
                                                            int columns) {
-  divide(powers, row_sum, y, columns);
+  divide(exps, row_sum, y, columns);
 }
 
-extern "C" __global__ void softmax_four_kernels_divide_bf16(const float* powers, const float* row_sum, __nv_bfloat16* y,
+extern "C" __global__ void softmax_four_kernels_divide_bf16(const float* exps, const float* row_sum, __nv_bfloat16* y,
                                                             int columns) {
-  divide(powers, row_sum, y, columns);
+  divide(exps, row_sum, y, columns);
 }

@@ -38,8 +38,8 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
         _, heads, rows, columns = case.shape
         hidden = (1.0 - inputs["mask"]) * MASKED
         scores = (scores.reshape(-1, heads, rows, columns) + hidden.reshape(-1, 1, rows, columns)).reshape(scores.shape)
-    powers = xp.exp(scores - scores.max(axis=1, keepdims=True))
-    return {"y": powers / powers.sum(axis=1, keepdims=True)}
+    exps = xp.exp(scores - scores.max(axis=1, keepdims=True))
+    return {"y": exps / exps.sum(axis=1, keepdims=True)}
 
 
 def flops(case: Case) -> int:

@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
-from ..common.peers import QUACK_PACK_BYTES, refuse_for_quack, refuse_unaligned, torch_tensor, torch_with_gpu
+from ..common.peers import QUACK_PACK_BYTES, on_stream, refuse_for_quack, refuse_unaligned, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
 
@@ -19,12 +19,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     torch, quack = torch_with_gpu(), import_library("quack.softmax")
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     refuse_unaligned({"x": x, "y": y}, QUACK_PACK_BYTES)
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream):
-            quack._softmax_fwd(x, y)
-
+    call = on_stream(torch, stream, lambda: quack._softmax_fwd(x, y))
     call()  # compiles, which is not to be timed
     return call
 

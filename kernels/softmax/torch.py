@@ -6,7 +6,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from ..common.peers import torch_tensor, torch_with_gpu
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
 
@@ -14,13 +14,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     refuse_scale_and_mask(case)
     torch = torch_with_gpu()
     x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
-    own_stream = torch.cuda.ExternalStream(stream)
-
-    def call() -> None:
-        with torch.cuda.stream(own_stream), torch.no_grad():
-            torch.softmax(x, dim=case.axis, out=y)
-
-    return call
+    return on_stream(torch, stream, lambda: torch.softmax(x, dim=case.axis, out=y))
 
 
 IMPLEMENTATIONS = (

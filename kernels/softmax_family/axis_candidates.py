@@ -160,7 +160,7 @@ def several_strips(tile: Tile, view: View) -> Iterator[Tile]:
 
 
 def _widths(dim: int, row: int, pack_bytes: int, packs: tuple[int, ...]) -> Iterator[int]:
-    """Of these numbers of packs side by side, those that make strips of a good size of a row of so many bytes."""
+    """The numbers of packs side by side, among these, that cut a row of so many bytes into strips of a good size."""
     for each in packs:
         is_large = dim * each * pack_bytes > MOST_STRIP_BYTES and each * pack_bytes > WIDE_BYTES
         if each * pack_bytes < 2 * row and dim * each * pack_bytes >= LEAST_STRIP_BYTES and not is_large:

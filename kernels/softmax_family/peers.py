@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kernelbench import Case, Unsupported, import_library
+from kernelbench import Arrays, Case, Unsupported, import_library
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 
 def refuse_scale_and_mask(case: Case) -> None:
@@ -19,3 +21,13 @@ def our_triton() -> Any:
     """The module that launches our own Triton kernels; MissingLibrary where there is no Triton."""
     import_library("triton")
     return import_module(".triton_choice", __package__)
+
+
+def triton_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Callable[[], None]:
+    """A call of our own Triton kernels, which are tuned here for the case."""
+    torch, choice = torch_with_gpu(), our_triton()
+    x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
+    own_stream = torch.cuda.ExternalStream(stream)
+    with torch.cuda.stream(own_stream):
+        launch = choice.launcher(x, y, case.outer_dim_inner, log=log)
+    return on_stream(torch, stream, launch)

@@ -28,13 +28,13 @@ SLAB_COLUMNS = 4  # a slab's element, read from shared memory again and again, c
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
-    """Of each of row_candidates()."""
+    """The quantities of each of row_candidates()."""
     found = row_candidates(case, device, keeps_exponentials)
     return tuple(of_rows(one, case, device, keeps_exponentials).by_name for one in found)
 
 
 def axis_quantities(case: Case, device: DeviceProperties) -> tuple[dict[str, float], ...]:
-    """Of each of axis_candidates()."""
+    """The quantities of each of axis_candidates()."""
     return tuple(of_view(one, case, device).by_name for one in axis_candidates(case, device))
 
 

@@ -135,6 +135,6 @@ def _by_clusters(
 
 
 def _computed(choice: Held, itemsize: int, keeps_exponentials: bool) -> Held:
-    """With exponentials computed twice, where keeping them would take too many registers."""
+    """The candidate with exponentials computed twice, where keeping them would take too many registers."""
     recompute = keeps_exponentials and (itemsize < 4 or choice.resident <= RECOMPUTE_RESIDENT)
     return replace(choice, recompute=recompute)

@@ -25,7 +25,7 @@ VIEWS = ((1, 128, 32768), (512, 896, 48), (64, 1000, 196), (8, 21, 262144), (256
 
 
 def rows_tunable(operation: str, choices: Choices, model: CostModel | None = None) -> Tunable:
-    """Of kernels along the last axis. `choices`: the candidates of a case, the rule's first."""
+    """The tunable of kernels along the last axis. `choices`: the candidates of a case, the rule's first."""
     return Tunable(
         candidates=lambda case, device: tuple(map(values_of, choices(case, device))),
         model=model,
@@ -47,7 +47,7 @@ def softmax_rows_tunable(operation: str, keeps_exponentials: bool) -> Tunable:
 
 
 def axis_tunable(operation: str) -> Tunable:
-    """Of kernels along another axis."""
+    """The tunable of kernels along another axis."""
 
     return Tunable(
         candidates=lambda case, device: tuple(map(values_of, axis_candidates(case, device))),

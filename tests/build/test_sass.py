@@ -8,7 +8,7 @@ import pytest
 
 from kernelbench.build import BuildRequest, Compiler, code_notes
 from kernelbench.build.code_notes import NOTES
-from kernelbench.build.sass import SassCheck, cross_check, disassemble, has_disassembler
+from kernelbench.build.sass import SassCheck, cross_check, disassemble, line_disassemblers
 from kernelbench.core import places
 from tests.build.binaries import only_built
 
@@ -221,7 +221,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_disassembler_is_no_error(nowhere: None, tmp_path: Path) -> None:
     assert disassemble(tmp_path / "x.cubin", Compiler(tmp_path / "nvcc", "13.0.88")) is None
-    assert not has_disassembler()
+    assert not list(line_disassemblers())
 
 
 def test_the_one_beside_nvcc_comes_first_and_the_next_one_is_tried(

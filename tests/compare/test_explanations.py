@@ -76,10 +76,10 @@ def test_both_numbers_are_told():
     ]
     assert texts == [
         "strided 3.30, clean 1.00",
-        "strided 3.30, clean 1.00: 3.30 times, stated 3.00",
-        "strided 3.30, stated 1.00",
-        "strided 3.30, stated at least 3.00",
-        "strided 3.30, stated at most 4.00",
+        "strided 3.30, clean 1.00: 3.30 times, expected 3.00",
+        "strided 3.30, expected 1.00",
+        "strided 3.30, expected at least 3.00",
+        "strided 3.30, expected at most 4.00",
         "gone: not counted on this case",
     ]
 
@@ -97,7 +97,7 @@ def test_what_cases_say_together():
     found = [evidence.decide(one, case) for case in [*cases, {}] for one in (collide, lean)]
     assert [(one.decision, one.seen, one.numbers) for one in evidence.across(found)] == [
         ("confirmed on 2 of 3", 3, "strided 1.00 to 3.30, clean 1.00"),
-        ("confirmed", 3, "clean 1.00, stated 1.00"),
+        ("confirmed", 3, "clean 1.00, expected 1.00"),
     ]
     (gone,) = evidence.across([evidence.decide(collide, {})])
     assert (gone.decision, gone.numbers) == ("not visible here", "")

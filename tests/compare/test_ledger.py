@@ -207,6 +207,16 @@ def test_parameters_of_a_claim_are_checked(entry, place, value, said):
     assert said in problem
 
 
+def test_a_claim_needs_a_quotation(ledger):
+    document = shipped("ft-dispatch")
+    del document["said"]
+    (problem,) = problems(document, "ft-dispatch")
+    assert problem == "said: missing; expected a quotation, as neither direction nor size is stated"
+    document["said"] = "word " * 16
+    (problem,) = problems(document, "ft-dispatch")
+    assert problem.startswith("said: expected a quotation of at most 15 words")
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [

@@ -190,7 +190,7 @@ def test_reasons_launches_facts_and_origins(page):
 def test_claims_published_figures_environment_and_commands(page, text):
     assert "1 of 3 published claims holds on Fake GPU; 1 holds in part, 1 is not decided." in text
     assert page.table("95 % interval")[0] == [
-        *("seq=16", "2.10", "2.00 to 2.20", "2.74", "1.60 to 2.50", "yes", "2.1x measured, 2.74x published")
+        *("seq=16", "2.10", "2.00 to 2.20", "2.74", "1.60 to 2.50", "yes", "yes", "2.1x measured, 2.74x published")
     ]
     assert page.table("By whom")[1] == ["size", "2 times (1.60 to 2.50)", "set here: a round number", "yes"]
     assert text.count('<article class="claim"') == 3

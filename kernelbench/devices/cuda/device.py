@@ -13,7 +13,7 @@ import numpy as np
 from cupy.cuda import driver, runtime
 
 from kernelbench.core import dtypes
-from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, Executable
+from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, POISON_BYTE, Executable
 from kernelbench.core.differences import Differences
 from kernelbench.core.records import (
     Arrays,
@@ -36,7 +36,6 @@ from kernelbench.devices.nvml import open_nvml
 
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps arrays aligned like those of cudaMalloc
 RED_ZONE_BYTE = 0xA5
-POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 FILL_ELEMENTS = 2**26  # inputs are drawn in pieces of this size, each with a seed of its own
 NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14  # the driver's attribute that allows clusters of 16 blocks instead of 8
 FLUSH_LEAST_BYTES = 64 * 2**20

@@ -90,7 +90,7 @@ def _number(action: Any, name: str) -> float | None:
 
 
 def _extent(action: Any, which: str) -> tuple[int, int, int]:
-    """Of `grid` or `block`; a report without the three extents has their product."""
+    """Extents of `grid` or `block`; a report without all three has their product."""
     x, y, z = (_number(action, f"launch__{which}_dim_{axis}") for axis in "xyz")
     if x is None or y is None or z is None:
         return int(_number(action, f"launch__{which}_size") or 0), 1, 1

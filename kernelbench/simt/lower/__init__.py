@@ -30,12 +30,12 @@ from kernelbench.simt.lower import (
     warpgroup,
 )
 from kernelbench.simt.lower.context import WORKSPACE, Context
+from kernelbench.simt.lower.forms import Lowering
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
 from kernelbench.simt.pointers import function_address
 
 __all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower"]
 
-Lowering = Callable[[Context, ir.Instruction], None]
 
 FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     arithmetic.TABLE,

@@ -6,8 +6,6 @@ modifiers at run time ("add_any_f32").
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelbench.simt import ir
 from kernelbench.simt.interface import CarryUse, Modifier
 from kernelbench.simt.lower.context import Context
@@ -16,14 +14,13 @@ from kernelbench.simt.lower.forms import (
     INTEGERS,
     ROUNDINGS,
     Form,
+    Lowering,
     calculate,
     check_type,
     operands,
     take_apart,
     unsigned,
 )
-
-Lowering = Callable[[Context, ir.Instruction], None]
 
 FLOAT_WORDS = frozenset({*ROUNDINGS, "ftz", "sat", "relu"})
 EXTREME_WORDS = frozenset({"ftz", "NaN", "xorsign", "abs", "relu"})

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelbench.simt import ir
 from kernelbench.simt.interface import COMPARISON_SHIFT, COMPARISONS, NONE, Combine
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import INTEGERS, bytes_of, operands, take_apart
-
-Lowering = Callable[[Context, ir.Instruction], None]
+from kernelbench.simt.lower.forms import INTEGERS, Lowering, bytes_of, operands, take_apart
 
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 COMBINE = {"and": Combine.AND, "or": Combine.OR, "xor": Combine.XOR}

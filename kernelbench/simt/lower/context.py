@@ -36,7 +36,7 @@ LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that
     "%smid": lambda lane: 0,
     "%nsmid": lambda lane: 1,
     "%gridid": lambda lane: 1,
-    # Of the driver; 1 and 2 are the workspace of cooperative launches. Nobody states the others.
+    # Special registers of the driver; 1 and 2 are the workspace of cooperative launches. Nobody states the others.
     **{f"%envreg{number}": lambda lane: 0 for number in range(32) if number not in (1, 2)},
 }
 # Counter of arrived blocks of a cooperative launch; the driver passes its address in two halves.

@@ -6,8 +6,6 @@ the result's; modifiers in `immediate`. extend_<type>_<bits>_<bits>: the low bit
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelbench.simt import ir
 from kernelbench.simt.interface import CVT_TYPES, Modifier
 from kernelbench.simt.lower import moves
@@ -17,14 +15,13 @@ from kernelbench.simt.lower.forms import (
     ROUNDINGS,
     WHOLE_ROUNDINGS,
     Form,
+    Lowering,
     bits_of,
     bytes_of,
     calculate,
     operands,
     take_apart,
 )
-
-Lowering = Callable[[Context, ir.Instruction], None]
 
 FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 WORDS = frozenset({*ROUNDINGS, *WHOLE_ROUNDINGS, "rna", "ftz", "sat", "relu", "satfinite"})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Modifier
 from kernelbench.simt.lower.context import Context, slot_bytes
+
+Lowering = Callable[[Context, ir.Instruction], None]
 
 INTEGERS = frozenset(f"{sign}{bits}" for sign in "us" for bits in (8, 16, 32, 64))
 BITS = frozenset({"b8", "b16", "b32", "b64", "b128"})
@@ -15,8 +17,6 @@ FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2"})
 PAIR_BYTES = {"u16x2": 4, "s16x2": 4, "e4m3x2": 2, "e5m2x2": 2}
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 WHOLE_ROUNDINGS = ("rni", "rzi", "rmi", "rpi")
-
-
 WORDS = {
     "ftz": Modifier.FTZ,
     "sat": Modifier.SAT,

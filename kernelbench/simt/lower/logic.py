@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import BITS, INTEGERS, bits_of, bytes_of, calculate, check_type, operands, take_apart
-
-Lowering = Callable[[Context, ir.Instruction], None]
+from kernelbench.simt.lower.forms import (
+    BITS,
+    INTEGERS,
+    Lowering,
+    bits_of,
+    bytes_of,
+    calculate,
+    check_type,
+    operands,
+    take_apart,
+)
 
 PERMUTATIONS = frozenset({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"})
 TESTS = frozenset({"finite", "infinite", "number", "notanumber", "normal", "subnormal"})

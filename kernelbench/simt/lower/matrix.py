@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands
-
-Lowering = Callable[[Context, ir.Instruction], None]
+from kernelbench.simt.lower.forms import Lowering, operands
 
 # Elements of A and B, in the order of the runtime: name -> bits.
 ELEMENTS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "f64": 64,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import bytes_of, calculate, operands, take_apart
+from kernelbench.simt.lower.forms import Lowering, bytes_of, calculate, operands, take_apart
 from kernelbench.simt.lower.logic import predicates
-
-Lowering = Callable[[Context, ir.Instruction], None]
 
 # Clocks: the number of instructions executed so far instead of cycles or nanoseconds.
 CLOCKS = {"%clock": 4, "%clock64": 8, "%globaltimer": 8, "%globaltimer_lo": 4}

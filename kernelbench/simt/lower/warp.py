@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import Form, bytes_of, operands, take_apart
-
-Lowering = Callable[[Context, ir.Instruction], None]
+from kernelbench.simt.lower.forms import Form, Lowering, bytes_of, operands, take_apart
 
 SHUFFLES = frozenset({"up", "down", "bfly", "idx"})
 VOTES = frozenset({"all", "any", "uni", "ballot"})

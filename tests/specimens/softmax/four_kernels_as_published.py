@@ -1,6 +1,6 @@
 """Specimen: the four-kernel softmax as published. The check must reject it.
 
-The trick: `exp` takes x / max instead of x - max, where both keep the powers from overflowing. Every row
+The trick: `exp` takes x / max instead of x - max, where both keep the exponentials from overflowing. Every row
 still sums to one, and rows whose elements are all alike come out right, so an eye on the printed output,
 or an input of all ones, sees nothing wrong. Random input shows it at once.
 """
@@ -25,12 +25,12 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan(
         launches=(
             launch(f"reduce_max_{suffix}", "x", "row_max", width, scale),
-            launch(f"exp_{suffix}", "x", "row_max", "powers", width, scale),
-            launch("reduce_sum_f32", "powers", "row_sum", width),
-            launch(f"divide_{suffix}", "powers", "row_sum", "y", width),
+            launch(f"exp_{suffix}", "x", "row_max", "exps", width, scale),
+            launch("reduce_sum_f32", "exps", "row_sum", width),
+            launch(f"divide_{suffix}", "exps", "row_sum", "y", width),
         ),
         defines=(("BLOCK", BLOCK),),
-        scratch=(("row_max", 4 * rows), ("powers", 4 * rows * columns), ("row_sum", 4 * rows)),
+        scratch=(("row_max", 4 * rows), ("exps", 4 * rows * columns), ("row_sum", 4 * rows)),
     )
 
 
