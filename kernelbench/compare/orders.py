@@ -38,7 +38,7 @@ def order(asked: Asked) -> ClaimVerdict:
     worst: dict[str, float] = {}
     cases = asked.timed_cases(names, one)
     chain = ", ".join(asked.label(name) for name in names)
-    required = asked.direction(f"each takes no longer than the one before, within {SAME:.0%}: {chain}")
+    required = asked.direction(f"each takes no longer than the one before, within {units.share_text(SAME)}: {chain}")
 
     def told(on: str) -> str:
         steps = verdicts.spread([worst[case.case] for case in cases if case.counts])
