@@ -64,13 +64,19 @@ def self_test_block() -> str:
     ]
     tests = [(f"self-test {number}", one) for number, one in enumerate(found["self_tests"], start=1)]
     for name, one in [*tests, ("beside another process", found["beside_another_process"])]:
-        cells = (one["rows"], one["false_verdicts"], one["unsure"], f"{one['drift']:.2%}", f"{one['wall_s']:.0f}")
+        cells = (
+            one["rows"],
+            one["false_verdicts"],
+            one["unsure"],
+            f"{100 * one['drift']:.2f} %",
+            f"{one['wall_s']:.0f}",
+        )
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
     for one in (row for _, test in tests for row in test["false_rows"]):
         lines += ["", f"The false verdict: {one}."]
     lines += ["", "| planted slowdown | rows from 20 µs up | found | median that was measured |", "|---|--:|--:|--:|"]
     for name, one in (("1 %", found["planted"]["one_per_cent"]), ("2 %", found["planted"]["two_per_cent"])):
-        lines.append(f"| {name} | {one['rows']} | {one['found']:.0%} | {one['median_slowdown']:.2%} |")
+        lines.append(f"| {name} | {one['rows']} | {100 * one['found']:.0f} % | {100 * one['median_slowdown']:.2f} % |")
     after = found["before_and_after"]
     told = f"{len(after['slower'])} of {after['slowed_rows']} slowed rows were named, and `--fail-on` gave exit code"
     return "\n".join([*lines, "", f"As two runs, before and after a slowdown of 2 %, {told} {after['exit_code']}."])

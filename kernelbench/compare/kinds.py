@@ -13,7 +13,7 @@ proportion       direction: `fused` is faster than `unfused`
 level            size: time of the slowest of `names` over that of the fastest: at most 1 + `within`
 curve            direction: the bandwidth of `of` takes the `trend` `along` a parameter
                  size: bandwidth over that at `base`: in `bands`
-under_ceiling    size: `yardstick` is `within` of the ceiling, and nobody is above it
+under_ceiling    size: `yardstick` is `within` of the ceiling, and no kernel is above it
 step             direction: all calls of a step take less time fused
                  size: how many times as fast: `factor`
 specimen         direction: each of `specimens` is wrong, `correct` is right, and slower than `slower_than`
@@ -24,7 +24,7 @@ more_registers   direction: all others of `order` need more registers than the f
 launch           size: `of` has the grids and blocks of `launches`
 explanation      direction: counters of the simulator confirm each statement
 
-"No longer", "not faster" and "nobody above" give way by what two runs differ by, `measured.SAME`. `proportion` and
+"No longer", "not faster" and "no kernel above" give way by what two runs differ by, `measured.SAME`. `proportion` and
 `under_ceiling` count cases that no cache can hold: those that move more than 4 times the L2.
 """
 
@@ -179,7 +179,7 @@ def proportion(asked: Asked) -> ClaimVerdict:
 
 
 def under_ceiling(asked: Asked) -> ClaimVerdict:
-    """On cases that no cache can hold, nobody is above the ceiling, and `yardstick` is within `within` of it."""
+    """On cases that no cache can hold, no kernel is above the ceiling, and `yardstick` is within `within` of it."""
     (yardstick,) = asked.parameters("yardstick")
     least, most = 1 - asked.size_of("within"), 1 + SAME
     large, reason = asked.beyond_caches()
@@ -197,13 +197,13 @@ def under_ceiling(asked: Asked) -> ClaimVerdict:
         met = shares[best] <= most and shares[yardstick] >= least
         cases.append(CaseVerdict(case.key, case.label, shares[yardstick], text, size=met, required=(least, most)))
     band = f"{units.share_text(least)} to {units.share_text(most)}"
-    required = asked.size(f"{asked.label(yardstick)} at {band} of the ceiling, and nobody above")
+    required = asked.size(f"{asked.label(yardstick)} at {band} of the ceiling, and no kernel above it")
 
     def told(on: str) -> str:
         reached = verdicts.spread([case.measured for case in cases if case.measured is not None], units.share_text)
         highest = max(max(_shares(asked, case).values(), default=0.0) for case in large)
         return (
-            f"{asked.label(yardstick)} reaches {reached} of the best copy's bandwidth on {on}, and nobody more than "
+            f"{asked.label(yardstick)} reaches {reached} of the best copy's bandwidth on {on}, and no kernel more than "
             f"{units.share_text(highest)}"
         )
 

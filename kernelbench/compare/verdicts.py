@@ -134,10 +134,10 @@ def listed(labels: Sequence[str]) -> str:
 
 
 def counted(cases: Sequence[CaseVerdict]) -> str:
-    """ "all 5 cases", "5 of 7 cases", "both cases", "the one case"."""
+    """ "all 5 cases", "5 of 7 cases", "both cases", "the only case"."""
     number = sum(case.counts for case in cases)
     if number == len(cases):
-        return {1: "the one case", 2: "both cases"}.get(number, f"all {number} cases")
+        return {1: "the only case", 2: "both cases"}.get(number, f"all {number} cases")
     return f"{number} of {len(cases)} cases"
 
 

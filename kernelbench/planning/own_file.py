@@ -84,9 +84,8 @@ def read_file(file: CuFile) -> OwnKernel:
             raise OwnFileError(f"--{given[0]}: {function.name} launches by itself; leave it out")
     elif missing := [key for key in ("grid", "block") if key not in said]:
         raise OwnFileError(
-            f"{file.path}: how is {function.name} launched? There is no {' and no '.join(missing)}. Add\n"
-            "  --grid rows --block 256\nor two lines to the file, above the kernel:\n"
-            "  // grid: rows\n  // block: 256\n"
+            f"{file.path}: how is {function.name} launched? There is no {' and no '.join(missing)}. Write above it\n"
+            "  // grid: rows\n  // block: 256\nor give run and check --grid rows --block 256.\n"
             "Names: rows, columns, n (elements), the axes of the suite; ceil(n / 256) rounds up."
         )
     for key in ("grid", "block", "shared"):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 NOTE = (
-    "The simulator counts what the PTX does, summed over all launches. 'At least' is what no run with a cleared L2 can "
-    "be below: a bound, not a time, so it does not say who is faster."
+    "The simulator counts what the PTX does, summed over all launches. 'At least' is a bound: no run with a cleared L2 "
+    "takes less. It is no estimate of the time, and does not say which kernel is faster."
 )
 DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not decided"}
 CLAIM = ("claim", {"max_width": 22})

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.ledger_values import NOT_STATED
 from kernelbench.report import palette, style, view
 from kernelbench.report.case_axis import laid_out
 from kernelbench.report.lines import Mark, Name, Place, draw, named_panels, names_beside, names_of
@@ -59,8 +60,9 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
 
 
 def _published_on(row: ComparedRow) -> str:
-    """`published, A100`: the name of a marker."""
-    return fill(f"published, {row.published_device or 'GPU not stated'}", NAME)
+    """`published, V100`: the name of a marker, without how the GPU is known."""
+    device = (row.published_device or NOT_STATED).partition(", ")[0]
+    return fill(f"published, {f'GPU {NOT_STATED}' if device.startswith(NOT_STATED) else device}", NAME)
 
 
 def _published(

@@ -58,7 +58,7 @@ def test_what_was_required_and_who_asked_stand_beside_it(build):
     assert answer.size.required == "2 times (1.60 to 2.50)"
     assert (answer.size.by, answer.size.words) == ("stated", "twice as fast")
     assert answer.cases[0].required == pytest.approx((1.6, 2.5))
-    said = "the new one is 3.00 times as fast as old on the one case; stated: 2 times (1.60 to 2.50)."
+    said = "the new one is 3.00 times as fast as old on the only case; stated: 2 times (1.60 to 2.50)."
     assert answer.sentence == said
 
 
@@ -270,7 +270,7 @@ def test_nobody_is_above_the_ceiling_and_the_copy_is_near_it(build, shares, outc
         build.rows[-1]["share_of_ceiling"] = share
     answer = judged(build, claim_of("under_ceiling", yardstick="copy", direction=None, size=WITHIN))
     assert answer.verdict == outcome
-    assert f"nobody more than {100 * max(shares.values()):.0f} %" in answer.sentence
+    assert f"no kernel more than {100 * max(shares.values()):.0f} %" in answer.sentence
 
 
 # ---- Curves --------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def test_a_mistake_of_the_launch_says_what_to_write(
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (KERNEL, {}, "my.cu: how is k launched? There is no grid and no block. Add\n  --grid rows --block 256\n"),
+        (KERNEL, {}, "my.cu: how is k launched? There is no grid and no block. Write above it\n  // grid: rows\n"),
         ("// grid: rows\n" + KERNEL, {}, "There is no block."),
         (TWO_LINES + KERNEL, {"entry": "kk"}, "--entry kk: my.cu defines no such function; did you mean 'k'?"),
         ("int a;\n", {}, 'my.cu: no kernel here; expected extern "C" __global__ void NAME(...)'),

@@ -122,3 +122,17 @@ def test_each_gpu_of_published_figures_has_its_own_marker(example: Example, devi
     assert {f"published, {device}" for device in devices} <= set(texts)
     markers = {line.get_marker() for line in axis.lines if line.get_marker() in tuple(speedups.PUBLISHED)}
     assert len(markers) == len(devices)
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("A100 PCIe 40 GB", "published, A100 PCIe 40 GB"),
+        ("V100, going by a grid of 160 blocks, 2 per multiprocessor", "published, V100"),
+        ("not stated for this comparison", "published, GPU not stated"),
+        (None, "published, GPU not stated"),
+    ],
+)
+def test_the_name_of_a_published_marker_is_short(device: str | None, said: str, example: Example) -> None:
+    row = replace(example.comparison[0], published_device=device)
+    assert speedups._published_on(row) == said
