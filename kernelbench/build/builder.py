@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from threading import Lock
 
 from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
-from kernelbench.build.code_notes import code_notes, may_share
+from kernelbench.build.code_notes import note_all
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.facts import entry_facts
@@ -56,10 +56,10 @@ def build(
     """Compile each distinct request once, `jobs` at a time (as many as there are CPUs if None).
 
     A BuildError takes the place of a kernel that cannot be read, does not compile, takes more than `timeout_s` per
-    step, or whose binary cannot be kept. `notes`: code_notes() of kernels with shared memory are found
-    meanwhile. If its compiler was killed, a kernel is tried once more, alone, because
-    several compilers may have used up the memory. InputError if the cache folder cannot exist. Anything else that ends
-    this function, such as Ctrl-C, also ends the compilers and leaves no incomplete entry.
+    step, or whose binary cannot be kept. `notes`: code_notes() of kernels with shared memory are found, too. If
+    its compiler was killed, a kernel is tried once more, alone, because several compilers may have used up the memory.
+    InputError if the cache folder cannot exist. Anything else that ends this function, such as Ctrl-C, also ends the
+    compilers and leaves no incomplete entry.
     """
     require_plain(cache_folder.absolute())  # its files are arguments of nvcc
     cache = Cache(cache_folder)
@@ -73,7 +73,7 @@ def build(
                 # A queue, since an exception within as_completed can leave the lock of a future held for good.
                 done: SimpleQueue[Future[tuple[BuildRequest, Binary | BuildError]]] = SimpleQueue()
                 for one in left:
-                    pool.submit(_build_into, done, one, compiler, cache, compilers, files, notes)
+                    pool.submit(_build_into, done, one, compiler, cache, compilers, files)
                 for _ in left:
                     request, result = done.get().result()
                     if isinstance(result, _Killed) and workers > 1:
@@ -85,6 +85,8 @@ def build(
                 compilers.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
+    if notes:
+        note_all((result for result in results.values() if isinstance(result, Binary)), compiler)
     return {request: results[request] for request in wanted}
 
 
@@ -99,14 +101,10 @@ def _build_into(
     cache: Cache,
     compilers: _Compilers,
     files: Files,
-    notes: bool,
 ) -> None:
     future: Future[tuple[BuildRequest, Binary | BuildError]] = Future()
     try:
-        result = _build_one(request, compiler, cache, compilers, files)
-        if notes and isinstance(result, Binary) and may_share(result):
-            code_notes(result, compiler)
-        future.set_result((request, result))
+        future.set_result((request, _build_one(request, compiler, cache, compilers, files)))
     except BaseException as error:  # raised in the caller's thread
         future.set_exception(error)
     done.put(future)

@@ -4,13 +4,14 @@ nvdisasm takes a third of a second."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from kernelbench.build.compiler import Compiler
-from kernelbench.build.sass import cross_check_all, disassemble
+from kernelbench.build.sass import cross_check_all, disassemble, disassemble_together
 from kernelbench.core.records import Binary
 from kernelbench.core.writing import write_whole
 
@@ -28,16 +29,43 @@ def code_notes(binary: Binary, compiler: Compiler | None = None) -> Mapping[str,
     return _notes(binary.path, binary.ptx_path, tuple(binary.facts), compiler)
 
 
+def note_all(binaries: Iterable[Binary], compiler: Compiler) -> None:
+    """Keep code_notes() of the binaries that may share: those of one architecture by one call of nvdisasm."""
+    waiting: dict[str, list[Binary]] = defaultdict(list)
+    for binary in binaries:
+        if may_share(binary) and _kept(binary.path, binary.facts.keys()) is None:
+            waiting[binary.architecture].append(binary)
+    for architecture, alike in waiting.items():
+        code = disassemble_together([one.path for one in alike], architecture, compiler) or {}
+        for one in alike:
+            if one.path in code:
+                _keep(one.path, _compared(one.ptx_path, one.facts, code[one.path]))
+
+
 @cache
 def _notes(path: Path, ptx: Path, entries: tuple[str, ...], compiler: Compiler | None) -> Mapping[str, str]:
-    kept = path.with_name(NOTES)
+    kept = _kept(path, entries)
+    if kept is not None:
+        return kept
+    code = disassemble(path, compiler) if entries else ""
+    notes = _compared(ptx, entries, code)
+    if code is not None:
+        _keep(path, notes)
+    return notes
+
+
+def _compared(ptx: Path, entries: Iterable[str], code: str | None) -> dict[str, str]:
+    return {entry: check.note for entry, check in cross_check_all(ptx.read_text(), entries, code).items()}
+
+
+def _kept(path: Path, entries: Iterable[str]) -> dict[str, str] | None:
     with suppress(OSError, ValueError):
-        found = json.loads(kept.read_text())
+        found = json.loads(path.with_name(NOTES).read_text())
         if isinstance(found, dict) and found.keys() == set(entries):
             return {str(entry): str(note) for entry, note in found.items()}
-    code = disassemble(path, compiler) if entries else ""
-    notes = {entry: check.note for entry, check in cross_check_all(ptx.read_text(), entries, code).items()}
-    if code is not None:
-        with suppress(OSError):  # a cache that cannot be written still serves
-            write_whole(kept, json.dumps(notes, indent=1))
-    return notes
+    return None
+
+
+def _keep(path: Path, notes: Mapping[str, str]) -> None:
+    with suppress(OSError):  # a cache that cannot be written still serves
+        write_whole(path.with_name(NOTES), json.dumps(notes, indent=1))

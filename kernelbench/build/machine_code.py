@@ -35,11 +35,16 @@ class MachineCode:
 def machine_code(cubin: Path) -> dict[str, MachineCode]:
     """Machine code of every entry; ValueError if the file is not a cubin, OSError if it cannot be read."""
     found = {}
-    for name, content in _sections(cubin.read_bytes()):
-        if name.startswith(_TEXT):
-            code = _without_padding(content)
-            found[name.removeprefix(_TEXT)] = MachineCode(sha256(code).hexdigest()[:16], len(code) // INSTRUCTION_BYTES)
+    for entry, content in code_bytes(cubin).items():
+        code = _without_padding(content)
+        found[entry] = MachineCode(sha256(code).hexdigest()[:16], len(code) // INSTRUCTION_BYTES)
     return found
+
+
+def code_bytes(cubin: Path) -> dict[str, bytes]:
+    """Instructions of every entry, with padding; raises as `machine_code` does."""
+    sections = _sections(cubin.read_bytes())
+    return {name.removeprefix(_TEXT): content for name, content in sections if name.startswith(_TEXT)}
 
 
 def data_hash(cubin: Path) -> str:

@@ -14,11 +14,14 @@ import shutil
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Literal
 
 from kernelbench.build.compiler import Compiler, wheel_folders
+from kernelbench.build.machine_code import code_bytes
 from kernelbench.build.ptx import functions
 from kernelbench.build.sass_changes import SASS_CLASS, SPACES, Access, changes, copies, moved, spaces_resolved
 
@@ -38,6 +41,7 @@ _PTX_JUMPS = frozenset(("bra", "brx", "call", "ret", "exit", "trap"))
 # A function's code as nvdisasm (`.text.name:`) and cuobjdump (`Function : name`) begin it.
 _SECTION = re.compile(r"^(?:\s*\.section\s+\.text\.([\w$.]+)|\s*Function : ([\w$.]+))", re.MULTILINE)
 _PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)', re.MULTILINE)
+_ADDRESS = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/", re.MULTILINE)
 _SASS_LINE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)", re.MULTILINE)
 
 
@@ -55,10 +59,43 @@ class SassCheck:
 
 def disassemble(cubin: Path, compiler: Compiler | None = None, *, lines: bool = False) -> str | None:
     """The SASS of a cubin, `lines`: with lines of the PTX; None where no disassembler is found, or none that can."""
-    for tool, options in line_disassemblers(compiler) if lines else _disassemblers(compiler, _TOOLS):
+    return _listing(line_disassemblers(compiler) if lines else _disassemblers(compiler, _TOOLS), cubin)
+
+
+def disassemble_together(
+    cubins: Iterable[Path], architecture: str, compiler: Compiler | None = None
+) -> dict[Path, str] | None:
+    """The SASS of many cubins of one architecture by one call of nvdisasm, which takes 0.4 s to start: their code in
+    one file. None where that fails; a cubin without code, or a damaged one, is left out."""
+    places: dict[Path, dict[str, tuple[int, int]]] = {}
+    with NamedTemporaryFile(suffix=".bin") as file:
+        for cubin in cubins:
+            with suppress(OSError, ValueError):
+                for entry, code in code_bytes(cubin).items():
+                    start = file.tell()
+                    file.write(code)
+                    places.setdefault(cubin, {})[entry] = start, file.tell()
+        end = file.tell()
+        file.flush()
+        raw = ("-b", architecture.upper().replace("_", ""))
+        text = _listing(_disassemblers(compiler, (("nvdisasm", raw),)), Path(file.name)) if end else None
+    if text is None:
+        return None
+    lines = {int(match[1], 16): match.start() for match in _ADDRESS.finditer(text)} | {end: len(text)}
+    if not all(place in lines for entries in places.values() for spans in entries.values() for place in spans):
+        return None
+    return {
+        cubin: "".join(f".section .text.{name}\n{text[lines[a] : lines[b]]}\n" for name, (a, b) in entries.items())
+        for cubin, entries in places.items()
+    }
+
+
+def _listing(tools: Iterable[tuple[Path, tuple[str, ...]]], file: Path) -> str | None:
+    """What the first tool says that can read the file."""
+    for tool, options in tools:
         try:
             done = subprocess.run(
-                [str(tool), *options, str(cubin)],
+                [str(tool), *options, str(file)],
                 capture_output=True,
                 text=True,
                 errors="replace",

@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import BuildRequest, Compiler, code_notes
-from kernelbench.build.code_notes import NOTES
-from kernelbench.build.sass import SassCheck, cross_check, disassemble, line_disassemblers
+from kernelbench.build.code_notes import NOTES, note_all
+from kernelbench.build.sass import (
+    SassCheck,
+    cross_check,
+    disassemble,
+    disassemble_together,
+    line_disassemblers,
+    mnemonics,
+    sass_functions,
+)
 from kernelbench.core import places
 from tests.build.binaries import only_built
 
@@ -256,6 +264,30 @@ def test_what_ptxas_really_does(
     assert code_notes(binary, nvcc) == notes
     kept = json.loads((binary.path.parent / NOTES).read_text())
     assert kept == notes, "it is not disassembled again"
+
+
+@pytest.mark.nvcc
+def test_many_are_disassembled_together_as_each_alone(
+    nvcc: Compiler, tmp_path: Path, kernel: Callable[..., BuildRequest]
+) -> None:
+    binaries = [only_built(kernel(text), nvcc, tmp_path / "cache") for text in (TILE, TILE.replace("plain", "other"))]
+    paths = [binary.path for binary in binaries]
+    (damaged := tmp_path / "not.cubin").write_text("this is no ELF file")
+    together = disassemble_together([*paths, damaged], "sm_90", nvcc)
+    if together is None:
+        pytest.skip("no nvdisasm is here")
+    assert together.keys() == set(paths)
+    for path in paths:
+        alone = sass_functions(disassemble(path, nvcc) or "")
+        code = sass_functions(together[path])
+        assert code.keys() == alone.keys()
+        assert all(list(mnemonics(code[entry])) == list(mnemonics(alone[entry])) for entry in alone)
+    note_all(binaries, nvcc)
+    kept = [json.loads((path.parent / NOTES).read_text()) for path in paths]
+    for path in paths:
+        (path.parent / NOTES).unlink()
+    assert kept == [dict(code_notes(binary, nvcc)) for binary in binaries]
+    assert disassemble_together([], "sm_90", nvcc) is None
 
 
 @pytest.mark.nvcc

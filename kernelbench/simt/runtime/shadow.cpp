@@ -94,8 +94,9 @@ u32 SharedShadow::suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, P
         bool bad = false;
         for (u64 cell = offsets[lane] >> shift_, end = cell + cells; cell < end; ++cell) {
             const Clock clock = clock_of(write_[cell]);
-            bad |= clock > safe || clock < first;
-            bad |= purpose != Purpose::read && (clock_of(read_[cell]) > safe || bits_[cell] & SEVERAL_WARPS);
+            const u32 bits = bits_[cell];
+            bad |= (clock > safe && std::min(order, write_order(bits)) < RELAXED) || clock < first;
+            bad |= purpose != Purpose::read && (clock_of(read_[cell]) > safe || bits & SEVERAL_WARPS);
         }
         quick |= u32(bad) << lane;
     });
@@ -160,15 +161,28 @@ void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes,
     if (releases(order)) {
         fence(own);
     }
-    const u32 epoch = now_[own] << WARP_BITS | own;
-    each_lane(lanes, [&](int lane) {
-        for (u64 cell = offsets[lane] >> shift_, end = cell + cells; cell < end; ++cell) {
-            if (purpose != Purpose::read) {
+    if (purpose == Purpose::read) {
+        record_reads(own, lanes, offsets, cells, order);
+    } else {
+        const u32 epoch = now_[own] << WARP_BITS | own;
+        each_lane(lanes, [&](int lane) {
+            for (u64 cell = offsets[lane] >> shift_, end = cell + cells; cell < end; ++cell) {
                 write_[cell] = epoch;
                 read_[cell] = 0;
                 bits_[cell] = u32(lane) | order << WRITE_ORDER;
-                continue;
             }
+        });
+    }
+    if (order >= VOLATILE && fenced_) {
+        each_lane(lanes, [&](int lane) { exchange(own, offsets[lane], purpose, order); });
+    }
+    peers_ |= lanes;
+}
+
+void SharedShadow::record_reads(u32 own, u32 lanes, const u64* offsets, u32 cells, u32 order) {
+    const u32 epoch = now_[own] << WARP_BITS | own;
+    each_lane(lanes, [&](int lane) {
+        for (u64 cell = offsets[lane] >> shift_, end = cell + cells; cell < end; ++cell) {
             const u32 before = read_[cell], bits = bits_[cell];
             if (clock_of(before) <= safe_[own] && !(bits & SEVERAL_WARPS)) {
                 read_[cell] = epoch;
@@ -181,11 +195,7 @@ void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes,
                 write_[cell] = (base_ + 1) << WARP_BITS;  // it was waited for, so what follows comes after it
             }
         }
-        if (order >= VOLATILE) {
-            exchange(own, offsets[lane], purpose, order);
-        }
     });
-    peers_ |= lanes;
 }
 
 void SharedShadow::access_from_away(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets,

@@ -98,6 +98,7 @@ private:
     bool report(const Touch& touch, u32 other_warp, u32 other_order, bool write);
     void inspect(Touch touch, u32 bytes, const u8* memory, const u8* values);
     u32 suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, Purpose purpose, u32 order);
+    void record_reads(u32 warp, u32 lanes, const u64* offsets, u32 cells, u32 order);
     void record_read(u64 cell, u32 warp, u32 lane, u32 order);
     bool find_row(u32 lanes, const u64* offsets, u32 cells, Row& row) const;
     bool access_row(const Row& row, u32 warp, Purpose purpose, u32 order);

@@ -57,9 +57,27 @@ u32 passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
     if (words_a_lane <= 4 && banks_differ(offsets, lanes, words_a_lane)) {
         return 1;
     }
+    u64 lowest = ~u64(0), highest = 0;  // rows: words of all banks
+    each_lane(lanes, [&](int lane) {
+        lowest = std::min(lowest, (offsets[lane] >> WORD_SHIFT) / BANKS);
+        highest = std::max(highest, ((offsets[lane] >> WORD_SHIFT) + words_a_lane - 1) / BANKS);
+    });
+    u32 most = 0;
+    if (highest - lowest < 64) {
+        u64 rows[BANKS] = {};  // by bank, a bit for each
+        each_lane(lanes, [&](int lane) {
+            for (u32 k = 0; k < words_a_lane; ++k) {
+                const u64 word = (offsets[lane] >> WORD_SHIFT) + k;
+                rows[word % BANKS] |= u64(1) << (word / BANKS - lowest);
+            }
+        });
+        for (const u64 row : rows) {
+            most = std::max(most, u32(__builtin_popcountll(row)));
+        }
+        return most;
+    }
     u64 words[BANKS][BANKS];
     u32 held[BANKS] = {};
-    u32 most = 0;
     each_lane(lanes, [&](int lane) {
         for (u32 k = 0; k < words_a_lane; ++k) {
             const u64 word = (offsets[lane] >> WORD_SHIFT) + k;
