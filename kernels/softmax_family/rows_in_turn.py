@@ -1,5 +1,5 @@
-"""Rows that a warp, a block or a cluster takes one after another, and reads gamma and beta once for: their sizes, and the
-launch of layer_norm/rows_in_turn.cuh."""
+"""Rows that a warp, a block or a cluster takes one after another, and reads gamma and beta once for: their sizes, and
+the launch of layer_norm/rows_in_turn.cuh."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class InTurn:
 def in_turn(
     rows: int, columns: int, itemsize: int, device: DeviceProperties, warps: int, blocks: int, turns: int = 0
 ) -> InTurn | None:
-    """Groups of so many rows each, or, for 0, as many groups as are resident at once; None where they do not hold a row."""
+    """Groups of so many rows each, or, for 0, as many groups as are resident at once; None where they hold no row."""
     masked = columns * itemsize % PACK_BYTES != 0
     packs, block = -(-most_packs(columns, itemsize) // (WARP * warps * blocks)), WARP * warps
     shared = 2 * packs * block * PACK_BYTES
@@ -71,8 +71,8 @@ def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties
     who = "a warp" if choice.warps == 1 else f"{choice.warps} warps"
     who = f"{choice.blocks} blocks of {who}" if choice.blocks > 1 else who
     reason = (
-        f"{who} for each of {choice.groups} groups of rows, one row after another, {choice.packs} packs of 16 bytes per "
-        "thread in registers; gamma and beta stay in shared memory"
+        f"{who} for each of {choice.groups} groups of rows, one row after another, {choice.packs} packs of 16 bytes "
+        "per thread in registers; gamma and beta stay in shared memory"
     )
     constants = {
         "TECHNIQUE": "IN_TURN",

@@ -14,6 +14,7 @@ from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import one_read_rows
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family import row_choices
+from kernels.softmax_family.long_rows import LongRows
 from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
 from kernels.softmax_family.rows_in_turn import InTurn
 from tests.kernels.simulated import random_input, run_and_check
@@ -153,6 +154,8 @@ RUNS = [
     ((17, 1025), "float32", InTurn(4, 1, 3, True, 8, 128, 8)),  # a block
     ((33, 3000), "float32", InTurn(2, 4, 3, False, 8, 64, 8)),  # clusters
     ((17, 5001), "bfloat16", InTurn(2, 8, 2, True, 8, 64, 8)),
+    ((3, 3000), "float32", LongRows(3, 2, 756, 4, False, 64, 4)),  # co-resident groups of two rows
+    ((3, 5001), "bfloat16", LongRows(2, 1, 1000, 6, True, 64, 4)),
 ]
 
 
