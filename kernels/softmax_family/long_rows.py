@@ -67,7 +67,7 @@ def long_rows_plan(name: str, choice: LongRows, case: Case, device: DeviceProper
         shared_bytes=PARTS_BYTES * choice.rows * choice.chunks,
         co_resident=choice.chunks,
     )
-    constants = {
+    constants: dict[str, str | int] = {
         "TECHNIQUE": "LONG_ROWS",
         "BLOCK": choice.block,
         "RESIDENT": choice.resident,

@@ -74,7 +74,7 @@ def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties
         f"{who} for each of {choice.groups} groups of rows, one row after another, {choice.packs} packs of 16 bytes "
         "per thread in registers; gamma and beta stay in shared memory"
     )
-    constants = {
+    constants: dict[str, str | int] = {
         "TECHNIQUE": "IN_TURN",
         "BLOCK": choice.block,
         "RESIDENT": choice.resident,
