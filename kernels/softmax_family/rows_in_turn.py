@@ -43,7 +43,7 @@ def in_turn(
     shared = 2 * packs * block * PACK_BYTES
     if packs > MOST_PACKS or blocks > device.max_cluster or shared + RESERVED_BYTES > device.shared_per_block_optin:
         return None
-    resident = device.resident_blocks(block, 32 + 8 * masked + 4 * packs, shared + 64 * warps)
+    resident = device.resident_blocks(block, 32 + 16 * masked + 4 * packs, shared + 64 * warps)
     groups = -(-rows // turns) if turns else device.multiprocessors * resident // blocks
     groups = groups // ALIKE * ALIKE
     hint = int(rows * columns * itemsize <= device.l2_bytes)
