@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
 from ..softmax_family.choice_values import chosen as choice_of
+from ..softmax_family.long_rows import LongRows, long_rows_candidates, long_rows_plan
 from ..softmax_family.row_candidates import row_candidates
 from ..softmax_family.row_choices import (
     LEAST_WARPS,
@@ -56,15 +57,15 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
     return replace(found, resident=resident_blocks(registers, found.block))
 
 
-def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | InTurn, ...]:
+def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | InTurn | LongRows, ...]:
     """The rule's choice, then softmax's candidates without its rows by lanes, whose weights it does not take, then
     rows that share a read of the weights."""
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     _, *others = row_candidates(case, device, keeps_exponentials=False)
     held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
-    shared = in_turn_candidates(rows, columns, itemsize, device)
-    return tuple(dict.fromkeys((chosen(rows, columns, itemsize, device), *held, *shared)))
+    sizes = (rows, columns, itemsize, device)
+    return tuple(dict.fromkeys((chosen(*sizes), *held, *in_turn_candidates(*sizes), *long_rows_candidates(*sizes))))
 
 
 def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
@@ -82,9 +83,11 @@ def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
     return launches_of(found, case, device)
 
 
-def launches_of(choice: Choice | InTurn, case: Case, device: DeviceProperties) -> LaunchPlan:
+def launches_of(choice: Choice | InTurn | LongRows, case: Case, device: DeviceProperties) -> LaunchPlan:
     if isinstance(choice, InTurn):
         return in_turn_plan(NAME, choice, case, device, GIVEN)
+    if isinstance(choice, LongRows):
+        return long_rows_plan(NAME, choice, case, device, GIVEN)
     return plan_of(NAME, choice, case, device, GIVEN)
 
 

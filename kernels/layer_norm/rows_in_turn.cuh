@@ -6,7 +6,7 @@
 //   Masked     rows begin anywhere; else at multiples of 16 bytes
 //   groups     gridDim.x / Blocks, each of which takes every groups-th row; if Masked a multiple of PER_PACK, so that all
 //              rows of a group begin at the same place in a pack
-//   needs      32 * Warps * Blocks * Packs packs hold a row
+//   needs      32 * Warps * Blocks * Packs packs hold a row wherever it begins, and 32 * Warps * Blocks * (Packs - 1) do not
 //   launch     block 32 * Warps; 2 * Packs * 16 bytes per thread of dynamic shared memory
 //   moves      each element is read once and written once, gamma and beta once per group
 #pragma once
@@ -68,9 +68,18 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
   const auto elements_of_part = [=](int i) { return elements_of<Parts, N>(i, columns, shift); };
   const int own_elements = elements_of_part(part);
 
+  // Where a pack begins, and what the compiler cannot know of it: only the last two may end, and the last begin, beyond the row.
+  const auto column_of = [=](int k) {
+    const int column = first + k * Step * N;
+    if (k > 0) __builtin_assume(column >= 0);
+    if (k < Packs - 1) __builtin_assume(column < columns);
+    if (k < Packs - 2) __builtin_assume(column + N <= columns);
+    return column;
+  };
+
   uint4 held[Packs];
   const auto load = [&](int k, long long of_row) {
-    const int column = first + k * Step * N;
+    const int column = column_of(k);
     const T* place = x + of_row * columns + column;
     const bool inside = !Masked || (of_row > 0 && of_row < rows - 1);
     if (column >= columns) held[k] = nothing<T>();
@@ -84,7 +93,7 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
     for (int k = 0; k < Packs; ++k) load(k, row);
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
-      const int column = first + k * Step * N;
+      const int column = column_of(k);
       if (column >= columns) continue;
       kept[k * Threads + threadIdx.x] = weights_at<Masked>(weights.gamma, column, columns);
       kept[(Packs + k) * Threads + threadIdx.x] = weights_at<Masked>(weights.beta, column, columns);
@@ -97,7 +106,7 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
     // reduce: each warp has deviations from its own mean, so that one exchange suffices
     Moments all = warp_moments(own_elements, [&](auto use) {
 #pragma unroll
-      for (int k = 0; k < Packs; ++k) each_in_row<Masked, T>(again<T>(held[k]), first + k * Step * N, columns, use);
+      for (int k = 0; k < Packs; ++k) each_in_row<Masked, T>(again<T>(held[k]), column_of(k), columns, use);
     });
     if constexpr (Parts > 1)
       all = warp_all_join<LANES_FOR<Parts>>(exchange.all(all, rank, turn), Parts, columns, elements_of_part);
@@ -108,7 +117,7 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
     row += groups;
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
-      const int column = first + k * Step * N;
+      const int column = column_of(k);
       if (column >= columns) continue;
       const uint4 gamma = kept[k * Threads + threadIdx.x], beta = kept[(Packs + k) * Threads + threadIdx.x];
       const uint4& pack = again<T>(held[k]);

@@ -1,5 +1,5 @@
-"""Rows that a warp, a block or a cluster takes one after another, and reads gamma and beta once for: their sizes, and the
-launch of layer_norm/rows_in_turn.cuh."""
+"""Rows that a warp, a block or a cluster takes one after another, and reads gamma and beta once for: their sizes, and
+the launch of layer_norm/rows_in_turn.cuh."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class InTurn:
 def in_turn(
     rows: int, columns: int, itemsize: int, device: DeviceProperties, warps: int, blocks: int, turns: int = 0
 ) -> InTurn | None:
-    """Groups of so many rows each, or, for 0, as many groups as are resident at once; None where they do not hold a row."""
+    """Groups of so many rows each, or, for 0, as many groups as are resident at once; None where they hold no row."""
     masked = columns * itemsize % PACK_BYTES != 0
     packs, block = -(-most_packs(columns, itemsize) // (WARP * warps * blocks)), WARP * warps
     shared = 2 * packs * block * PACK_BYTES
     if packs > MOST_PACKS or blocks > device.max_cluster or shared + RESERVED_BYTES > device.shared_per_block_optin:
         return None
-    resident = device.resident_blocks(block, 32 + 8 * masked + 4 * packs, shared + 64 * warps)
+    resident = device.resident_blocks(block, 32 + 16 * masked + 4 * packs, shared + 64 * warps)
     groups = -(-rows // turns) if turns else device.multiprocessors * resident // blocks
     groups = groups // ALIKE * ALIKE
     hint = int(rows * columns * itemsize <= device.l2_bytes)
@@ -71,10 +71,10 @@ def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties
     who = "a warp" if choice.warps == 1 else f"{choice.warps} warps"
     who = f"{choice.blocks} blocks of {who}" if choice.blocks > 1 else who
     reason = (
-        f"{who} for each of {choice.groups} groups of rows, one row after another, {choice.packs} packs of 16 bytes per "
-        "thread in registers; gamma and beta stay in shared memory"
+        f"{who} for each of {choice.groups} groups of rows, one row after another, {choice.packs} packs of 16 bytes "
+        "per thread in registers; gamma and beta stay in shared memory"
     )
-    constants = {
+    constants: dict[str, str | int] = {
         "TECHNIQUE": "IN_TURN",
         "BLOCK": choice.block,
         "RESIDENT": choice.resident,

@@ -1,5 +1,5 @@
 // What launch plans of rows define, for the entries of every operation: the techniques, and a kernel's bounds.
-//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; see its header for further defines
+//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; of layer norm IN_TURN or LONG_ROWS; see its header for further defines
 //   HINT       for loads and stores, see row_packs.cuh
 //   BLOCK      threads per block;  RESIDENT  blocks per multiprocessor for which registers must suffice
 //   HALVES, FLOATS   whether this binary has entries of such types
@@ -11,6 +11,7 @@
 #define IN_WARP 4
 #define STAGED_LANES 5
 #define IN_TURN 6
+#define LONG_ROWS 7
 
 static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
 static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
