@@ -20,7 +20,7 @@ class CaseData:
     """The arrays of a case on a device, and the reference outputs for its inputs.
 
     `placements` are sets of arrays at different addresses; verification before timing uses the first. `seed` filled
-    their inputs. The latest reference is kept if it fits a quarter of the free memory, so that all implementations
+    their inputs. As much of the latest reference as fits a quarter of the free memory is kept, so that implementations
     share it.
     """
 
@@ -33,9 +33,7 @@ class CaseData:
     def __post_init__(self) -> None:
         self.specs = self.operation.filled(self.case)
         self.split = self.operation.split(self.case)
-        outputs = sum(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in self.specs if spec.role == "output")
         self._room = self.device.free_bytes() // 4
-        self._keep_all = 8 * outputs <= self._room
         self._inputs: dict[tuple[int, ...], Inputs] = {}
         self._kept: dict[Part, Arrays] = {}
         self._kept_bytes = 0
@@ -77,7 +75,7 @@ class CaseData:
         if shared and part in self._kept:
             return self._kept[part]
         outputs = self._reference(reference, inputs, part)
-        if shared and self._may_keep(outputs):
+        if shared and self._kept_bytes + _bytes_of(outputs) <= self._room:
             outputs = {name: self.device.xp.ascontiguousarray(values) for name, values in outputs.items()}
             self._kept[part] = outputs  # contiguous, because `_renew` replaces rows through a reshaped view
             self._kept_bytes += _bytes_of(outputs)
@@ -94,10 +92,6 @@ class CaseData:
     def _input(self, spec: ArraySpec, array: Any, part: Part) -> Any:
         values = spec.part(array, part.start, part.stop)
         return self.counting.materialise(values) if self.counting else values
-
-    def _may_keep(self, outputs: Arrays) -> bool:
-        """On a GPU all parts or none; on the simulator, whose sample is small, as many as fit."""
-        return self._keep_all or (self.counting is not None and self._kept_bytes + _bytes_of(outputs) <= self._room)
 
 
 def _bytes_of(arrays: Arrays) -> int:

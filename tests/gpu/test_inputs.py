@@ -97,8 +97,8 @@ def test_a_library_of_which_a_deviation_is_stated_deviates(
         monkeypatch.setattr(device, "fill", simulated.planting(device, simulated.SPECIAL[inputs]))
     plain = replace(implementation, deviations=())
     found = list(simulated.ran(device, implementation.operation, drawn, [plain]))
-    if {one.status for one in found} == {"skipped"}:
-        pytest.skip(found[0].reason)
+    if skipped := next((one for one in found if one.status == "skipped"), None):  # the library is not there
+        pytest.skip(skipped.reason)
     assert "wrong" in {one.status for one in found}
 
 
