@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import geometric_mean
 
 from kernelbench.core.units import time_column
 from kernelbench.report import peer_texts, peers, view
 from kernelbench.runs.records import Row
-from kernelbench.runs.results import read_run
+from kernelbench.runs.results import Run, read_run
 
 ROOT = Path(__file__).resolve().parent.parent
-PEERS = ROOT / "results" / "h200" / "peers"
+RESULTS = ROOT / "results"
+USUAL = "NVIDIA H200"  # tables of other GPUs name theirs
 ELEMENTWISE = ("relu", "multiply", "dropout_add", "relu_grad", "bias_add")
 MOST_CASES = 30  # of a table: a sweep has a page of its own
 SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy, or this ratio to the best peer
 FAR_BEHIND = 0.95  # of a run with more cases, only those below this ratio to the best peer have a line
 
 
-def peers_blocks(folder: Path = PEERS) -> Mapping[str, str]:
-    """A block for each recorded run, and one for what element-wise ones say first."""
-    blocks = {run.name: peers_block(run) for run in sorted(folder.iterdir())} if folder.is_dir() else {}
-    return {**blocks, "elementwise": elementwise_block(folder), "short": short_block(folder)}
+def peers_blocks(results: Path = RESULTS) -> Mapping[str, str]:
+    """A block for each recorded suite, and one for what element-wise ones say first."""
+    runs = newest_runs(results)
+    blocks = {name: peers_block(run) for name, run in runs.items()}
+    return {**blocks, "elementwise": elementwise_block(runs), "short": short_block(runs)}
 
 
-def elementwise_block(folder: Path) -> str:
+def newest_runs(results: Path) -> Mapping[str, Run]:
+    """The newest run of each suite in RESULTS/<gpu>/peers, whichever GPU it is of, by name."""
+    found = [read_run(path.parent) for path in results.glob("*/peers/*/environment.json")]
+    return {run.suite: run for run in sorted(found, key=lambda run: (run.suite, str(run.environment["started"])))}
+
+
+def elementwise_block(runs: Mapping[str, Run]) -> str:
     """A line per element-wise operation: how its best peer and the copy compare, over all cases of the recorded run."""
     lines = ["| operation | cases | ahead, mean | least | of the copy, least |", "|---|--:|--:|--:|--:|"]
     for name in ELEMENTWISE:
-        if found := _pairs_of(folder / f"peers_{name}"):
+        if found := peers.pairs(runs[f"peers_{name}"]) if f"peers_{name}" in runs else ():
             ahead, shares = [pair.ahead for pair in found], [pair.share for pair in found if pair.share]
             ratios = (view.ratio_text(geometric_mean(ahead)), view.ratio_text(min(ahead)))
             share = f"{min(shares):.2f}" if shares else ""
@@ -37,15 +45,11 @@ def elementwise_block(folder: Path) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
-def _pairs_of(folder: Path) -> Sequence[peers.Pair]:
-    return peers.pairs(read_run(folder)) if folder.is_dir() else ()
-
-
-def short_block(folder: Path) -> str:
+def short_block(runs: Mapping[str, Run]) -> str:
     """A line per case of any recorded suite `peers_*` in which ours are far from the copy or behind a peer."""
     lines = ["| operation | case | of the copy | best peer | ahead |", "|---|---|--:|---|--:|"]
     total = 0
-    for run in [read_run(one) for one in sorted(folder.glob("peers_*"))]:
+    for run in (run for name, run in runs.items() if name.startswith("peers_")):
         rows, found = {row.case: row for row in run.rows}, peers.pairs(run)
         total += len(found)
         for pair in found:
@@ -59,11 +63,12 @@ def short_block(folder: Path) -> str:
     return "\n".join([f"{said} {len(lines) - 2} of {total} recorded cases:", "", *lines])
 
 
-def peers_block(folder: Path) -> str:
+def peers_block(run: Run) -> str:
     """What the report says first, and a line a case: ours, the copy, the best peer."""
-    run = read_run(folder)
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     said = " ".join(peer_texts.sentences(run, found, labels))
+    if run.device != USUAL:
+        said = f"On an {run.device}: {said[0].lower()}{said[1:]}"
     if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
     if len(found) > MOST_CASES:

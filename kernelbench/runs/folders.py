@@ -118,9 +118,12 @@ def user_runs() -> list[Path]:
 
 
 def shipped_runs() -> list[Path]:
-    """The recorded runs that came with kernelbench: results/<gpu>/<suite>, or results/<gpu>/<group>/<suite>."""
+    """The recorded runs that came with kernelbench: results/<gpu>/<suite>, or results/<gpu>/<group>/<suite>.
+
+    Those of the GPU on which claims are decided come first."""
     found = [path for depth in ("*/*", "*/*/*") for path in places.RECORDED.glob(depth) if is_run(path)]
-    return sorted(path for path in found if places.runs() not in path.parents)
+    mine = [path for path in found if places.runs() not in path.parents]
+    return sorted(mine, key=lambda path: (_recorded_on(path) != RECORDED_GPU, path))
 
 
 def _recorded_on(folder: Path) -> str:
