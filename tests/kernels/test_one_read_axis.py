@@ -11,11 +11,12 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family import row_choices
-from kernels.softmax_family.axis_candidates import axis_candidates
+from kernels.softmax_family.axis_candidates import axis_candidates, axis_rule
 from kernels.softmax_family.axis_choices import tile_for
 from kernels.softmax_family.axis_grids import resident
 from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start, tile_plan
 from kernels.softmax_family.axis_tiles import Tile, view_of
+from kernels.softmax_family.slab_plans import Slabs, copied_plan
 from tests.catalog import catalog
 from tests.kernels import tile_choices
 
@@ -207,6 +208,34 @@ def test_several_strips_at_once_are_right(checked, h200, shape, shift, dtype):
     assert found
     for one in {found[0], found[-1]}:
         checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: tile_plan(NAME, case, gpu, one))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("shape", "dtype", "shift"),
+    [
+        ((5, 3, 1021), "bfloat16", {"x": 1}),  # whole slabs; each begins elsewhere in a pack
+        ((9, 4, 259), "float16", {"y": 1}),  # results begin elsewhere than elements
+        ((3, 24, 176), "float16", 1),
+        ((2, 130, 9), "float32", 0),  # several threads per column
+        ((6, 16, 64), "float32", {"x": 1}),  # pads part the slabs
+        ((2, 3, 3001), "bfloat16", 0),  # strips, whose rows begin elsewhere
+        ((2, 5, 2003), "float16", 1),
+        ((2, 3, 1533), "float32", {"y": 1}),
+    ],
+)
+def test_slabs_and_strips_that_blocks_copy_are_right(checked, h200, shape, dtype, shift):
+    this = case(shape, 1, dtype)
+    found = [one for one in axis_candidates(this, h200) if isinstance(one, Slabs) and not one.staged]
+    assert found
+    for one in {found[0], found[-1]}:
+        checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: copied_plan(NAME, case, gpu, one))
+
+
+def test_few_rows_of_odd_halves_are_copied_by_the_rule(h200):
+    assert axis_rule(case((2961, 3, 2041), 1, "bfloat16"), h200) == Slabs(False)
+    assert axis_rule(case((172, 3, 8563), 1, "float16"), h200).width == 2141, "strips of about 12 KB"
+    assert isinstance(axis_rule(case((2961, 3, 2042), 1, "bfloat16"), h200), Tile)
 
 
 @pytest.mark.nvcc
