@@ -25,7 +25,8 @@ COPIED_REGISTERS = {True: 40, False: 64}  # by whether a thread holds few elemen
 # halves whose columns a thread sums up.
 PACK_REGISTERS, HALVES_REGISTERS = 2.0, 2.0
 SOFT = 2.0  # registers by which these numbers may be wrong
-SLAB_COLUMNS = 1  # an element that goes through shared memory costs about as much as one joined column
+# Joined columns that a thread's share of a copied column costs, beside one per element; the simulator counts so many.
+SLAB_NORM = 5
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
@@ -154,7 +155,7 @@ def _of_slabs(
         cluster=1,
         waiting=0,
         elements=elements,
-        columns=0 if choice.staged else SLAB_COLUMNS * elements + 2 * log2(lanes) * columns * lanes / WARP,
+        columns=0 if choice.staged else elements * (1 + (SLAB_NORM + 2 * log2(lanes)) * lanes / dim),
         pairs=0,
         spilled=0,
     )

@@ -42,18 +42,19 @@ __device__ __forceinline__ void work_on_columns(T* tile, const Stretch& stretch)
   constexpr int Lanes = Shape::Lanes, Most = Shape::Most, Dim = Shape::Dim, Width = Shape::Width;
   constexpr int Row = Shape::Pitch * PER_PACK<T>;
   const int lane = threadIdx.x % Lanes, columns = Shape::Slabs == 1 ? stretch.columns : stretch.slabs * Width;
-  // All threads of a warp take equally many rounds, because shuffles need all of them.
+  // Where lanes share a column, all threads of a warp take equally many rounds, because shuffles need all of them.
 #pragma unroll 1
   for (int base = 0; base < columns; base += Shape::Threads / Lanes) {
     const int column = base + threadIdx.x / Lanes, slab = Shape::Slabs == 1 ? 0 : column / Width;
     const bool own = column < columns;
+    if (Lanes == 1 && !own) return;
     T* first = tile + slab * (Shape::Padded ? Row : Shape::Size) + (column - slab * Width);
     const auto place = [&](int k) -> T& {
       const int element = k * Lanes + lane;
       if constexpr (Shape::Strips) return first[element * Row + phase_of_row<Shape, T>(stretch.phase, element)];
       else return first[stretch.phase + element * Shape::Inner];
     };
-    const auto has = [&](int k) { return own && ((k + 1) * Lanes <= Dim || k * Lanes + lane < Dim); };
+    const auto has = [&](int k) { return (Lanes == 1 || own) && ((k + 1) * Lanes <= Dim || k * Lanes + lane < Dim); };
     float held[Most];
     MaxSum pair = no_element();
 #pragma unroll
@@ -61,11 +62,11 @@ __device__ __forceinline__ void work_on_columns(T* tile, const Stretch& stretch)
       held[k] = has(k) ? to_float(place(k)) : -CUDART_INF_F;
       pair.max = fmaxf(pair.max, held[k]);
     }
-    pair.max = warp_all_reduce<MaxOp, Lanes>(pair.max);
+    if constexpr (Lanes > 1) pair.max = warp_all_reduce<MaxOp, Lanes>(pair.max);
     const Exponentials<T, true> for_sums(base_of(pair.max));
 #pragma unroll
     for (int k = 0; k < Most; ++k) pair.sum += for_sums.of(held[k]);
-    pair.sum = warp_all_reduce<SumOp, Lanes>(pair.sum);
+    if constexpr (Lanes > 1) pair.sum = warp_all_reduce<SumOp, Lanes>(pair.sum);
     const Exponentials<T> exponentials(pair.max);
     const Norm norm = Form::norm(pair, exponentials);
 #pragma unroll
