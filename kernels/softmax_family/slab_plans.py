@@ -108,7 +108,7 @@ def copied_plan(name: str, case: Case, device: DeviceProperties, choice: Slabs) 
     # Slabs of an odd number of packs need no pad: the columns of neighbours already lie in different banks.
     padded = width == inner and slabs > 1 and size % per_pack == 0 and size // per_pack % 2 == 0
     rows, length = (dim, width) if width < inner else (slabs, size) if padded else (1, slabs * size)
-    pitch = size // per_pack + 2 if padded else 1 + -(-length // per_pack)
+    pitch = 1 + -(-length // per_pack)  # a row begins within its first pack
     lanes = lanes_of(dim, slabs * width)
     launch = Launch(
         entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
