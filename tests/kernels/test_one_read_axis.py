@@ -164,6 +164,8 @@ SHAPES = {
     "whole slabs in threads, off a pack": ((65, 3, 7), {"y": 1}),
     "groups": ((33, 16, 4), 1),
     "own columns": ((16, 2, 48), 0),
+    "copied": ((7, 3, 641), 1),
+    "copied in strips": ((2, 3, 4001), {"x": 1}),
 }
 
 
@@ -176,7 +178,16 @@ def test_right_anywhere(checked, what, dtype):
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize(("dtype", "what"), [("float32", "strips"), ("bfloat16", "strips"), ("float16", "shifted")])
+@pytest.mark.parametrize(
+    ("dtype", "what"),
+    [
+        ("float32", "strips"),
+        ("bfloat16", "strips"),
+        ("float16", "shifted"),
+        ("float16", "copied"),
+        ("bfloat16", "copied in strips"),
+    ],
+)
 def test_softmax_is_right(checked, what, dtype):
     shape, shift = SHAPES[what]
     checked("one_read_axis", case(shape, 1, dtype, "softmax"), shift)
@@ -261,6 +272,7 @@ def test_parts_of_dim_are_joined(checked, gpu, shape, exchange, dtype, shift):
     [
         *((operation, (1, 128, 128), "h200") for operation in OPERATIONS),
         ("log_softmax", (33, 16, 4), "h200"),  # groups
+        *((operation, (5, 6, 30), "h200") for operation in OPERATIONS),  # copied slabs
         *((operation, (8, 7, 5), "h200") for operation in OPERATIONS),  # whole slabs in threads
         ("log_softmax", (1, 1100, 48), "h200"),  # shared by a cluster
         ("softmax", (1, 1400, 48), "a100"),  # by blocks that wait for each other
