@@ -47,7 +47,7 @@ from .axis_tiles import (
     unaligned_bound,
     view_of,
 )
-from .slab_plans import Slabs, is_small, rule_slabs
+from .slab_plans import Slabs, copied_slabs, is_small, rule_copied, rule_slabs
 
 MOST = 40
 LEAST_STRIP_BYTES, MOST_STRIP_BYTES = 4096, 64 * 1024  # of all of dim
@@ -56,14 +56,13 @@ LEAST_THREADS = 64
 FEWER_PACKS = (2, 4)  # per thread
 STRIPS, STRIPS_WORDS = (2, 4, 8), 32  # strips of a slab per block, and registers of a thread for their packs
 LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
-SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of many small slabs per block
 
 AxisChoice = Tile | Slabs
 
 
 def axis_rule(case: Case, device: DeviceProperties) -> AxisChoice:
     """The choice of axis_choices."""
-    return tile_for(case, device) or rule_slabs(case)
+    return rule_copied(case) or tile_for(case, device) or rule_slabs(case)
 
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
@@ -75,12 +74,11 @@ def axis_candidates(case: Case, device: DeviceProperties) -> tuple[AxisChoice, .
     if isinstance(rule, Tile) and case.elements * itemsize <= device.l2_bytes:
         hinted = replace(rule, hint=1)
         found[_alike(hinted)] = hinted
+    slabs = [rule_slabs(case)] if is_small(case) and rule_slabs(case).staged else []
+    found |= {one: one for one in (*slabs, *copied_slabs(case)) if one not in found}
     for tile in _tiles(view, itemsize, device):
         if _runs(tile, view, device):
             found.setdefault(_alike(tile), tile)
-    if is_small(case):
-        slabs = [*([rule_slabs(case)] if rule_slabs(case).staged else []), *(Slabs(False, each) for each in SLAB_BYTES)]
-        found |= {one: one for one in slabs if one not in found}
     return tuple(found.values())[:MOST]
 
 

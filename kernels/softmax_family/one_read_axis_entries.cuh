@@ -1,7 +1,8 @@
 // The entries of one_read_axis.cu of softmax and log-softmax: tiles, or small slabs, for each type. Only this file reads the
 // defines of a launch plan; they become the constants of a Tile.
 //   FORM        Softmax or LogSoftmax;  ENTRY(name)  names an entry
-//   LAYOUT      0 to 2: tiles, see axis_packs.cuh; PACK_BYTES, where packs have fewer than 16 bytes. 3: small slabs. 4: slabs
+//   LAYOUT      0 to 2: tiles, see axis_packs.cuh; PACK_BYTES, where packs have fewer than 16 bytes. 3: slabs that a
+//               block copies, see small_slabs.cuh: DIM, INNER, SLABS, WIDTH, LANES, PADDED, PITCH. 4: slabs
 //               of SIZE elements and INNER columns, SLABS per thread
 //   ITEM_BYTES  size of the types that are compiled
 //   THREADS, BLOCKS  threads per block, and blocks per multiprocessor for which registers must suffice
@@ -33,10 +34,10 @@
 #elif LAYOUT == 3
 #include "softmax_family/small_slabs.cuh"
 
+using Shape = SlabShape<DIM, INNER, SLABS, WIDTH, LANES, PADDED, PITCH, THREADS>;
+
 #define DEFINE(dtype, T)                                                                                              \
-  KERNEL ENTRY(small_##dtype)(const T* x, T* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) { \
-    small_slabs<FORM, STORES>(x, y, {outer, dim, inner, slabs, pad, lanes});                                          \
-  }
+  KERNEL ENTRY(small_##dtype)(const T* x, T* y, long long outer) { small_slabs<FORM, Shape, STORES>(x, y, outer); }
 
 #else
 #include "softmax_family/ticketed_axis.cuh"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, exp, log1p, log2, prod
 
-from kernelbench import Case, DeviceProperties, dtypes
+from kernelbench import Case, DeviceProperties, Launch, dtypes
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_grids import USUAL_CLOCK_HZ
 from .axis_plans import choice_plan
@@ -13,18 +13,20 @@ from .cost import Quantities
 from .row_candidates import row_candidates
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, StagedLanes
 from .row_plans import plan_of
-from .slab_plans import Slabs
+from .slab_plans import FEW_HELD, Slabs, lanes_of
 
 # Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts
 # some into memory. The latter, PACK_REGISTERS and HALVES_REGISTERS were chosen by the times in results/h200/model.
 ROW_REGISTERS, MASKED_ROW_REGISTERS, ROW_SPARED = 24, 32, 9
 TILE_REGISTERS, TILE_SPARED = {"whole": 40, "ragged": 48, "shifted": 42}, 20
 STAGED_REGISTERS = 64  # all of them
+COPIED_REGISTERS = {True: 40, False: 64}  # by whether a thread holds few elements of a column
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # halves whose columns a thread sums up.
 PACK_REGISTERS, HALVES_REGISTERS = 2.0, 2.0
 SOFT = 2.0  # registers by which these numbers may be wrong
-SLAB_COLUMNS = 4  # a slab's element, read from shared memory again and again, costs as much as so many joined columns
+# Joined columns that a thread's share of a copied column costs, beside one per element; the simulator counts so many.
+SLAB_NORM = 5
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
@@ -111,13 +113,7 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
         "ends": 0,
     }
     if isinstance(choice, Slabs):
-        here = device.resident_blocks(threads, STAGED_REGISTERS, launch.shared_bytes)
-        elements = case.elements / WARP
-        return Quantities(
-            **common, read_again_bytes=0, in_cache=0, stretch_bytes=nbytes / blocks, resident=max(1, here),
-            shuffles=0, barriers=0 if choice.staged else 3, cluster=1, waiting=0, elements=elements,
-            columns=0 if choice.staged else SLAB_COLUMNS * elements, pairs=0, spilled=0,
-        )  # fmt: skip
+        return _of_slabs(choice, case, device, common, launch)
     tickets = choice.exchange == "tickets"
     whole_rows = choice.width == view.inner
     common["access_bytes"] = min(WARP, choice.segment if not whole_rows else WARP) * choice.pack_bytes
@@ -136,6 +132,32 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
         columns=blocks * _joined_columns(choice, warps),
         pairs=blocks * _joined_pairs(choice),
         spilled=spilled,
+    )
+
+
+def _of_slabs(
+    choice: Slabs, case: Case, device: DeviceProperties, common: dict[str, float], launch: Launch
+) -> Quantities:
+    _, dim, _ = case.outer_dim_inner
+    itemsize, elements = dtypes.itemsize(case.dtype), case.elements / WARP
+    columns = max(1.0, common["block_bytes"] / itemsize / dim)  # of a block
+    lanes = 1 if choice.staged else lanes_of(dim, int(columns))
+    rounds = ceil(columns * lanes / launch.block[0])
+    registers = STAGED_REGISTERS if choice.staged else COPIED_REGISTERS[-(-dim // lanes) <= FEW_HELD]
+    return Quantities(
+        **common,
+        read_again_bytes=0,
+        in_cache=0,
+        stretch_bytes=choice.width * itemsize or common["block_bytes"],
+        resident=max(1, device.resident_blocks(launch.block[0], registers, launch.shared_bytes)),
+        shuffles=2 * log2(lanes) * rounds,
+        barriers=0 if choice.staged else 2,
+        cluster=1,
+        waiting=0,
+        elements=elements,
+        columns=0 if choice.staged else elements * (1 + (SLAB_NORM + 2 * log2(lanes)) * lanes / dim),
+        pairs=0,
+        spilled=0,
     )
 
 

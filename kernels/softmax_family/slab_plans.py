@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .axis_tiles import JOIN_CHUNK, pack_columns
+from .axis_tiles import JOIN_CHUNK, PACK, WARP, evenly, pack_columns
 from .row_choices import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
 SMALL_TILE_BYTES = 16 * 1024
 SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
+FEW_HELD = 8  # for which six blocks per multiprocessor have registers
+SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of a block that copies slabs
+STRIP_ROWS, LEAST_STRIP = 32, 256  # most rows of a strip, and least bytes of each
 STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
 SMALL_BLOCK = 256
 MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each other
@@ -24,6 +27,7 @@ class Slabs:
 
     staged: bool  # whole ones per thread
     tile_bytes: int = SMALL_TILE_BYTES  # of a block's stretch
+    width: int = 0  # columns of a block that has a strip of one slab; 0 for whole slabs
 
 
 def is_small(case: Case) -> bool:
@@ -38,9 +42,42 @@ def rule_slabs(case: Case) -> Slabs:
     return Slabs(dim * inner <= STAGED_SIZE)
 
 
+def copied_slabs(case: Case) -> tuple[Slabs, ...]:
+    """What may be tried of blocks that copy slabs, or strips of them, through shared memory."""
+    _, dim, inner = case.outer_dim_inner
+    row, size = inner * dtypes.itemsize(case.dtype), dim * inner * dtypes.itemsize(case.dtype)
+    if dim == 1 or dim > WARP * SMALL_HELD:
+        return ()
+    whole = [Slabs(False, each) for each in SLAB_BYTES if size <= each]
+    if row % PACK == 0 or dim > STRIP_ROWS:
+        return tuple(whole)
+    return (*whole, *(strip for each in SLAB_BYTES if size > each and (strip := strip_of(case, each)).width))
+
+
+def strip_of(case: Case, tile_bytes: int) -> Slabs:
+    """The strip of so many bytes; its width is 0 where rows of it would be short."""
+    _, dim, inner = case.outer_dim_inner
+    itemsize = dtypes.itemsize(case.dtype)
+    width = evenly(inner, max(1, tile_bytes // (dim * itemsize)))
+    return Slabs(False, tile_bytes, width if width * itemsize >= LEAST_STRIP and width < inner else 0)
+
+
+def rule_copied(case: Case) -> Slabs | None:
+    """Slabs of few rows of halves that begin between words, of which other techniques load each half alone."""
+    _, dim, inner = case.outer_dim_inner
+    itemsize = dtypes.itemsize(case.dtype)
+    size = dim * inner * itemsize
+    if itemsize != 2 or inner % 2 == 0 or not 2 <= dim <= STRIP_ROWS or size < SMALL_BYTES:
+        return None
+    if size <= SMALL_TILE_BYTES:
+        return Slabs(False)
+    strip = strip_of(case, SMALL_TILE_BYTES)
+    return strip if strip.width else None
+
+
 def slab_plan(name: str, case: Case, device: DeviceProperties, slabs: Slabs) -> LaunchPlan:
     """The launch for small slabs."""
-    return staged_plan(name, case, device) if slabs.staged else small_plan(name, case, device, slabs.tile_bytes)
+    return staged_plan(name, case, device) if slabs.staged else copied_plan(name, case, device, slabs)
 
 
 def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
@@ -62,40 +99,38 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
-def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int) -> LaunchPlan:
-    """The launch for slabs of which a block takes many, as one stretch of memory."""
+def copied_plan(name: str, case: Case, device: DeviceProperties, choice: Slabs) -> LaunchPlan:
+    """The launch for slabs, or strips of slabs, that a block copies through shared memory."""
     outer, dim, inner = case.outer_dim_inner
-    itemsize = dtypes.itemsize(case.dtype)
-    per_pack = pack_columns(case.dtype)
-    size = dim * inner
-    slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
+    itemsize, per_pack, size = dtypes.itemsize(case.dtype), pack_columns(case.dtype), dim * inner
+    width = choice.width or inner
+    slabs = 1 if choice.width else max(1, min(outer, choice.tile_bytes // (size * itemsize)))
     # Slabs of an odd number of packs need no pad: the columns of neighbours already lie in different banks.
-    pad = 1 if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
-    lanes = 1
-    while lanes < 32 and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * slabs * inner <= SMALL_BLOCK)):
-        lanes *= 2
-    extents = (dim, inner, slabs, pad, lanes)
+    padded = width == inner and slabs > 1 and size % per_pack == 0 and size // per_pack % 2 == 0
+    rows, length = (dim, width) if width < inner else (slabs, size) if padded else (1, slabs * size)
+    pitch = 1 + -(-length // per_pack)  # a row begins within its first pack
+    lanes = lanes_of(dim, slabs * width)
     launch = Launch(
         entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
-        grid=(grid_within(-(-outer // slabs), device), 1, 1),
+        grid=(grid_within(-(-outer // slabs), device), -(-inner // width), 1),
         block=(SMALL_BLOCK, 1, 1),
-        arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
-        shared_bytes=(slabs * (size + pad * per_pack) + 2 * per_pack) * itemsize,
+        arguments=("x", "y", Scalar("int64", outer)),
+        shared_bytes=rows * pitch * PACK,
     )
-    unused = {"PACKS": 1, "SLOTS": 0, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "WAYS": 1, "EXACT": 0}
-    unused |= {"CLUSTER": 1, "GANG": 0, "TICKETS": 0}
-    defines = {
-        "LAYOUT": SMALL,
-        "ITEM_BYTES": itemsize,
-        **unused,
-        "THREADS": SMALL_BLOCK,
-        "BLOCKS": 3,
-        "LOADS": 0,
-        "STORES": 0,
-        **SHARED_CONSTANTS,
-    }
-    reasons = (f"{slabs} slabs per block as one stretch, {lanes} threads per column",)
+    extents = {"DIM": dim, "INNER": inner, "SLABS": slabs, "WIDTH": width, "LANES": lanes, "PADDED": int(padded)}
+    bounds = {"THREADS": SMALL_BLOCK, "BLOCKS": 6 if -(-dim // lanes) <= FEW_HELD else 4, "STORES": 0}
+    defines = {"LAYOUT": SMALL, "ITEM_BYTES": itemsize, **extents, "PITCH": pitch, **bounds}
+    what = f"a strip of {width} columns of a slab" if width < inner else f"{slabs} slabs as one stretch"
+    reasons = (f"{what} per block, through shared memory; {lanes} threads per column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
+
+
+def lanes_of(dim: int, columns: int) -> int:
+    """Threads per column: as many as its elements need, and more while a block has threads left."""
+    lanes = 1
+    while lanes < WARP and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * columns <= SMALL_BLOCK)):
+        lanes *= 2
+    return lanes
 
 
 def grid_within(blocks: int, device: DeviceProperties) -> int:

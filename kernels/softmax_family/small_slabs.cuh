@@ -1,130 +1,135 @@
-// Softmax and log-softmax along an axis of slabs [dim, inner] so small that a block loads many as one stretch of memory.
-//   tile     `slabs` slabs, copied to shared memory in packs of 16 bytes, wherever they begin. `pad` packs behind each slab
-//            put the same column of neighbouring slabs into different banks
-//   columns  `lanes` neighbouring threads per column, a power of two up to 32; at most 16 elements per thread in registers
+// Softmax and log-softmax along an axis of small slabs [dim, inner], through shared memory: a block copies whole slabs, or one
+// strip of a slab, in packs of 16 bytes, wherever they begin. Only what is stored at their ends is masked.
+//   rows     stretches of memory that the block copies: all its slabs as one; each slab, where pads part them; or each row of
+//            a strip. Each begins in shared memory at the same place in a pack as in memory
+//   columns  Lanes neighbouring threads per column, a power of two up to 32, with at most 16 elements each in registers
 //   sums     joined in an order fixed by thread numbers: the same on every run
-//   launch   block (threads), grid ceil(outer / slabs); dynamic shared memory for the slabs and their pads
+//   launch   block (Threads), grid (ceil(outer / Slabs), strips); dynamic shared memory of Rows * Pitch packs
 //   moves    each element is read once and written once
 #pragma once
-#include <cuda_pipeline_primitives.h>
-
 #include "softmax_family/algebra.cuh"
+#include "softmax_family/row_packs.cuh"
 
-struct SlabView {
-  long long outer;
-  int dim;    // at most 16 * lanes
-  int inner;
-  int slabs;  // per block; slabs * inner is at most 2^14, so that division by floats is exact
-  int pad;    // 0, or 1 where slabs are whole packs
-  int lanes;
+// Constants of a launch, made from the defines of its plan.
+//   Dim, Inner   extents of a slab;  Slabs  per block, 1 where Width is less than Inner
+//   Width        columns of a strip, or Inner
+//   Padded       a pack behind each slab puts the same column of neighbours into different banks; slabs are whole packs
+//   Pitch        packs from row to row in shared memory
+template <int Dim_, int Inner_, int Slabs_, int Width_, int Lanes_, bool Padded_, int Pitch_, int Threads_>
+struct SlabShape {
+  static constexpr int Dim = Dim_, Inner = Inner_, Slabs = Slabs_, Width = Width_, Lanes = Lanes_, Pitch = Pitch_;
+  static constexpr int Threads = Threads_, Size = Dim * Inner, Most = (Dim + Lanes - 1) / Lanes;
+  static constexpr bool Strips = Width < Inner, Padded = Padded_;
+  static constexpr int Rows = Strips ? Dim : Padded ? Slabs : 1;
+  static constexpr int Apart = Strips ? Inner : Size;  // elements between rows in memory
 };
 
-// Replaces the elements of the tile by their results; a thread holds at most Most elements of a column.
-template <typename Form, int Most, typename T>
-__device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int columns, int slab_stride) {
-  const int lanes = view.lanes, lane = threadIdx.x % lanes;
-  const float per_inner = 1.0f / view.inner;
-  // All threads of a warp take equally many rounds, because shuffles need all of them.
-  for (int base = 0; base < columns; base += blockDim.x / lanes) {
-    const int column = base + threadIdx.x / lanes;
-    const int slab = static_cast<int>((column + 0.5f) * per_inner);
-    T* own = tile + slab * slab_stride + (column - slab * view.inner) + lane * view.inner;
-    const int own_dim = column < columns ? view.dim - lane : 0;  // elements from this lane's first on
-    const int step = lanes * view.inner;
+// The stretch that a block works on.
+struct Stretch {
+  int slabs, columns;  // of each slab
+  int phase;           // elements of the first row's first pack before the row
+};
+
+// Elements of the first pack of a row before the row.
+template <typename Shape, typename T>
+__device__ __forceinline__ int phase_of_row(int phase, int row) {
+  return Shape::Strips ? (phase + row * (Shape::Apart % PER_PACK<T>)) % PER_PACK<T> : phase;
+}
+
+// Replaces the elements in shared memory by their results.
+template <typename Form, typename Shape, typename T>
+__device__ __forceinline__ void work_on_columns(T* tile, const Stretch& stretch) {
+  constexpr int Lanes = Shape::Lanes, Most = Shape::Most, Dim = Shape::Dim, Width = Shape::Width;
+  constexpr int Row = Shape::Pitch * PER_PACK<T>;
+  const int lane = threadIdx.x % Lanes, columns = Shape::Slabs == 1 ? stretch.columns : stretch.slabs * Width;
+  // Where lanes share a column, all threads of a warp take equally many rounds, because shuffles need all of them.
+#pragma unroll 1
+  for (int base = 0; base < columns; base += Shape::Threads / Lanes) {
+    const int column = base + threadIdx.x / Lanes, slab = Shape::Slabs == 1 ? 0 : column / Width;
+    const bool own = column < columns;
+    if (Lanes == 1 && !own) return;
+    T* first = tile + slab * (Shape::Padded ? Row : Shape::Size) + (column - slab * Width);
+    const auto place = [&](int k) -> T& {
+      const int element = k * Lanes + lane;
+      if constexpr (Shape::Strips) return first[element * Row + phase_of_row<Shape, T>(stretch.phase, element)];
+      else return first[stretch.phase + element * Shape::Inner];
+    };
+    const auto has = [&](int k) { return (Lanes == 1 || own) && ((k + 1) * Lanes <= Dim || k * Lanes + lane < Dim); };
     float held[Most];
     MaxSum pair = no_element();
 #pragma unroll
     for (int k = 0; k < Most; ++k) {
-      held[k] = k * lanes < own_dim ? to_float(own[k * step]) : -CUDART_INF_F;
+      held[k] = has(k) ? to_float(place(k)) : -CUDART_INF_F;
       pair.max = fmaxf(pair.max, held[k]);
     }
-    for (int offset = lanes / 2; offset > 0; offset /= 2)
-      pair.max = fmaxf(pair.max, __shfl_xor_sync(ALL_LANES, pair.max, offset));
-    const Exponentials<T, true> for_sums(pair.max);
+    if constexpr (Lanes > 1) pair.max = warp_all_reduce<MaxOp, Lanes>(pair.max);
+    const Exponentials<T, true> for_sums(base_of(pair.max));
 #pragma unroll
-    for (int k = 0; k < Most; ++k)
-      if (k * lanes < own_dim) pair.sum += for_sums.of(held[k]);
-    for (int offset = lanes / 2; offset > 0; offset /= 2) pair.sum += __shfl_xor_sync(ALL_LANES, pair.sum, offset);
+    for (int k = 0; k < Most; ++k) pair.sum += for_sums.of(held[k]);
+    if constexpr (Lanes > 1) pair.sum = warp_all_reduce<SumOp, Lanes>(pair.sum);
     const Exponentials<T> exponentials(pair.max);
     const Norm norm = Form::norm(pair, exponentials);
 #pragma unroll
     for (int k = 0; k < Most; ++k)
-      if (k * lanes < own_dim) own[k * step] = from_float<T>(result_of<Form>(held[k], exponentials, norm));
+      if (has(k)) place(k) = from_float<T>(result_of<Form>(held[k], exponentials, norm));
   }
 }
 
-template <typename Form, int Stores, typename T>
-__device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restrict__ y, SlabView view) {
-  extern __shared__ uint4 shared_packs[];
-  constexpr int V = sizeof(uint4) / sizeof(T);
-  T* tile = reinterpret_cast<T*>(shared_packs);
-  const int thread = threadIdx.x, threads = blockDim.x;
-  const int size = view.dim * view.inner;  // elements of a slab
-  const int slab_packs = size / V;         // used where slabs are padded
-  const long long first = static_cast<long long>(blockIdx.x) * view.slabs;
-  const int slabs = static_cast<int>(min(static_cast<long long>(view.slabs), view.outer - first));
-  const int count = slabs * size;
-  const T* x_tile = x + first * size;
-  T* y_tile = y + first * size;
-
-  // Packs are aligned in memory, so the first begins `phase` elements before the tile. Padded slabs are whole packs; if one is
-  // not aligned, the array is not, and elements are moved one by one.
-  const int beyond = reinterpret_cast<unsigned long long>(x_tile) / sizeof(T) % V;
-  const bool packed = view.pad == 0 || beyond == 0;
-  const int phase = view.pad == 0 ? beyond : 0;
-  const bool y_packed = packed && reinterpret_cast<unsigned long long>(y_tile) / sizeof(T) % V == beyond;
-  const auto place = [=](int element) { return element + phase + (view.pad ? element / size * V : 0); };
-  const auto copy = [=](bool by_packs, auto move_pack, auto move_element) {
-    if (!by_packs) {
-      for (int i = thread; i < count; i += threads) move_element(i);
-      return;
-    }
-    // Counted, because divisions are slow: slabs that ended before this pack, and the place of the pack in its slab.
-    int ended = view.pad ? thread / slab_packs : 0, within = view.pad ? thread % slab_packs : 0;
-    const int slabs_on = view.pad ? threads / slab_packs : 0, packs_on = view.pad ? threads % slab_packs : 0;
-    for (int pack = thread; pack * V - phase < count; pack += threads) {
-      const int element = pack * V - phase;
-      if (element >= 0 && element + V <= count) {
-        move_pack(element, pack + ended);
-      } else {
-        for (int i = max(element, 0); i < min(element + V, count); ++i) move_element(i);
-      }
-      ended += slabs_on, within += packs_on;
-      if (view.pad && within >= slab_packs) ++ended, within -= slab_packs;
-    }
-  };
-
-  // Load: asynchronous copies, all under way at once.
-  copy(
-      packed,
-      [=](int i, int pack) { __pipeline_memcpy_async(shared_packs + pack, x_tile + i, sizeof(uint4)); },
-      [=](int i) { tile[place(i)] = x_tile[i]; });
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();  // other threads read the columns than loaded them
-
-  const int columns = slabs * view.inner, slab_stride = size + view.pad * V;
-  const int most = (view.dim + view.lanes - 1) / view.lanes;
-  if (most <= 2) {
-    work_on_columns<Form, 2>(tile + phase, view, columns, slab_stride);
-  } else if (most <= 4) {
-    work_on_columns<Form, 4>(tile + phase, view, columns, slab_stride);
-  } else if (most <= 8) {
-    work_on_columns<Form, 8>(tile + phase, view, columns, slab_stride);
-  } else {
-    work_on_columns<Form, 16>(tile + phase, view, columns, slab_stride);
+// Calls work(row, first, length, pack) for each pack: its row, its first element in the row, elements of the row, its place.
+template <typename Shape, typename T, typename Work>
+__device__ __forceinline__ void for_packs(const Stretch& stretch, Work work) {
+  const int rows = Shape::Padded ? stretch.slabs : Shape::Rows;
+  const int length = Shape::Strips ? stretch.columns : Shape::Padded ? Shape::Size : stretch.slabs * Shape::Size;
+#pragma unroll 4
+  for (int pack = threadIdx.x; pack < Shape::Rows * Shape::Pitch; pack += Shape::Threads) {
+    const int row = pack / Shape::Pitch;
+    const int first = pack % Shape::Pitch * PER_PACK<T> - phase_of_row<Shape, T>(stretch.phase, row);
+    if (row < rows && first < length) work(row, first, length, pack);
   }
+}
+
+template <typename Form, typename Shape, int Stores, typename T>
+__device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restrict__ y, long long outer) {
+  static_assert(Shape::Lanes >= 1 && Shape::Lanes <= 32 && Shape::Most <= 16, "LANES must hold DIM, 16 elements each");
+  static_assert(!Shape::Strips || Shape::Slabs == 1, "a block has strips of one slab");
+  static_assert(!Shape::Padded || Shape::Size % PER_PACK<T> == 0, "padded slabs must be whole packs");
+  extern __shared__ uint4 shared_packs[];
+  constexpr int V = PER_PACK<T>;
+  T* tile = reinterpret_cast<T*>(shared_packs);
+  const long long slab = static_cast<long long>(blockIdx.x) * Shape::Slabs;
+  const int column = blockIdx.y * Shape::Width;
+  const T* x_tile = x + slab * Shape::Size + column;
+  T* y_tile = y + slab * Shape::Size + column;
+  const Stretch stretch{static_cast<int>(min(static_cast<long long>(Shape::Slabs), outer - slab)),
+                        min(Shape::Width, Shape::Inner - column), shift_of(x_tile)};
+
+  // Load. A pack may be read whole where it lies within the array: what is not the row's is not used.
+  const Matrix<T> array{x, x + outer * Shape::Size};
+  for_packs<Shape, T>(stretch, [&](int row, int first, int length, int pack) {
+    const T* from = x_tile + row * Shape::Apart + first;
+    if (array.holds(from)) {
+      copy_ahead(shared_packs + pack, from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < V; ++i)
+        if (first + i >= 0 && first + i < length) tile[pack * V + i] = from[i];
+    }
+  });
+  await_copies();
+  __syncthreads();  // other threads read the columns than loaded them
+  work_on_columns<Form, Shape>(tile, stretch);
   __syncthreads();  // other threads store the results than computed them
 
   // Store
-  copy(
-      y_packed,
-      [=](int i, int pack) {
-        if constexpr (Stores == 1) {
-          __stcs(reinterpret_cast<uint4*>(y_tile + i), shared_packs[pack]);
-        } else {
-          *reinterpret_cast<uint4*>(y_tile + i) = shared_packs[pack];
-        }
-      },
-      [=](int i) { y_tile[i] = tile[place(i)]; });
+  const bool packed = shift_of(y_tile) == stretch.phase;
+  for_packs<Shape, T>(stretch, [&](int row, int first, int length, int pack) {
+    T* to = y_tile + row * Shape::Apart + first;
+    if (packed && first >= 0 && first + V <= length) {
+      store_whole<Stores>(to, shared_packs[pack]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < V; ++i)
+        if (first + i >= 0 && first + i < length) to[i] = tile[pack * V + i];
+    }
+  });
 }

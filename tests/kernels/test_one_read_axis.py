@@ -11,11 +11,12 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family import row_choices
-from kernels.softmax_family.axis_candidates import axis_candidates
+from kernels.softmax_family.axis_candidates import axis_candidates, axis_rule
 from kernels.softmax_family.axis_choices import tile_for
 from kernels.softmax_family.axis_grids import resident
 from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start, tile_plan
 from kernels.softmax_family.axis_tiles import Tile, view_of
+from kernels.softmax_family.slab_plans import Slabs, copied_plan
 from tests.catalog import catalog
 from tests.kernels import tile_choices
 
@@ -163,6 +164,8 @@ SHAPES = {
     "whole slabs in threads, off a pack": ((65, 3, 7), {"y": 1}),
     "groups": ((33, 16, 4), 1),
     "own columns": ((16, 2, 48), 0),
+    "copied": ((7, 3, 641), 1),
+    "copied in strips": ((2, 3, 4001), {"x": 1}),
 }
 
 
@@ -175,7 +178,16 @@ def test_right_anywhere(checked, what, dtype):
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize(("dtype", "what"), [("float32", "strips"), ("bfloat16", "strips"), ("float16", "shifted")])
+@pytest.mark.parametrize(
+    ("dtype", "what"),
+    [
+        ("float32", "strips"),
+        ("bfloat16", "strips"),
+        ("float16", "shifted"),
+        ("float16", "copied"),
+        ("bfloat16", "copied in strips"),
+    ],
+)
 def test_softmax_is_right(checked, what, dtype):
     shape, shift = SHAPES[what]
     checked("one_read_axis", case(shape, 1, dtype, "softmax"), shift)
@@ -211,6 +223,34 @@ def test_several_strips_at_once_are_right(checked, h200, shape, shift, dtype):
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
+    ("shape", "dtype", "shift"),
+    [
+        ((5, 3, 1021), "bfloat16", {"x": 1}),  # whole slabs; each begins elsewhere in a pack
+        ((9, 4, 259), "float16", {"y": 1}),  # results begin elsewhere than elements
+        ((3, 24, 176), "float16", 1),
+        ((2, 130, 9), "float32", 0),  # several threads per column
+        ((6, 16, 64), "float32", {"x": 1}),  # pads part the slabs
+        ((2, 3, 3001), "bfloat16", 0),  # strips, whose rows begin elsewhere
+        ((2, 5, 2003), "float16", 1),
+        ((2, 3, 1533), "float32", {"y": 1}),
+    ],
+)
+def test_slabs_and_strips_that_blocks_copy_are_right(checked, h200, shape, dtype, shift):
+    this = case(shape, 1, dtype)
+    found = [one for one in axis_candidates(this, h200) if isinstance(one, Slabs) and not one.staged]
+    assert found
+    for one in {found[0], found[-1]}:
+        checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: copied_plan(NAME, case, gpu, one))
+
+
+def test_few_rows_of_odd_halves_are_copied_by_the_rule(h200):
+    assert axis_rule(case((2961, 3, 2041), 1, "bfloat16"), h200) == Slabs(False)
+    assert axis_rule(case((172, 3, 8563), 1, "float16"), h200).width == 2141, "strips of about 12 KB"
+    assert isinstance(axis_rule(case((2961, 3, 2042), 1, "bfloat16"), h200), Tile)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
     ("gpu", "shape", "exchange", "dtype", "shift"),
     [
         ("h200", (1, 1100, 48), "cluster", "float32", 0),
@@ -232,6 +272,7 @@ def test_parts_of_dim_are_joined(checked, gpu, shape, exchange, dtype, shift):
     [
         *((operation, (1, 128, 128), "h200") for operation in OPERATIONS),
         ("log_softmax", (33, 16, 4), "h200"),  # groups
+        *((operation, (5, 6, 30), "h200") for operation in OPERATIONS),  # copied slabs
         *((operation, (8, 7, 5), "h200") for operation in OPERATIONS),  # whole slabs in threads
         ("log_softmax", (1, 1100, 48), "h200"),  # shared by a cluster
         ("softmax", (1, 1400, 48), "a100"),  # by blocks that wait for each other
