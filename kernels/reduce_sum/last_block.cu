@@ -1,5 +1,6 @@
 // The sum of all elements: each block adds up a span of its own, and one block adds up their sums.
 //   x        T [elements], of T's own alignment; read once
+//   sums     float [blocks]: one sum per block; used by LATER, not where there is one block
 //   y        float [1]
 //   T        float, __half, __nv_bfloat16; added up in float
 //   span     packs of 16 bytes per block
@@ -8,7 +9,7 @@
 //   JOIN     LATER: a second launch, of one block, adds up the sums. AWAITED: the grid's last block waits for the others'.
 //            CLUSTERED (sm_90): the grid is one cluster, and its first block adds up
 //   CLUSTER  blocks of the grid where CLUSTERED, else 1
-//   launch   grid at most 4096; block BLOCK; no dynamic shared memory
+//   launch   AWAITED: grid at most 4096; block BLOCK; no dynamic shared memory
 //   moves    D in
 //   The result has the same bits on every run: sums are added in the same order, whenever they arrive.
 //   Origin: written here.
@@ -30,8 +31,8 @@ static_assert(PACKS >= 1 && JOIN >= LATER && JOIN <= CLUSTERED, "PACKS from 1 on
 static_assert(CLUSTER == 1 || (JOIN == CLUSTERED && CLUSTER <= 16 && (CLUSTER & (CLUSTER - 1)) == 0), "2^k, to 16");
 
 // A block's sum below READY, in one word: whoever reads it sees both or neither, so that no fence is needed. All are 0 before
-// and after each launch (of LATER, each pair): whoever reads a sum clears it. An aborted launch may leave some set, but it
-// ends its context, and loading the module again clears them. Two launches at the same time would mix their sums.
+// and after each launch: the block that waits for a sum clears it. An aborted launch may leave some set, but it ends its
+// context, and loading the module again clears them. Two launches at the same time would mix their sums.
 constexpr unsigned long long READY = 1ull << 32;
 __device__ unsigned long long slots[MOST_SLOTS];
 
@@ -100,6 +101,17 @@ __device__ __forceinline__ float cluster_sum(float sum, float2* sums, Mailbox* b
   return add_pairwise<CLUSTER>(each);
 }
 
+// This thread's share of the sums of all blocks, in their order.
+__device__ __forceinline__ float add_sums(const float* sums, int blocks) {
+  float own[TOGETHER] = {};
+  for (int i = threadIdx.x; i < blocks; i += TOGETHER * BLOCK) {
+#pragma unroll
+    for (int k = 0; k < TOGETHER; ++k)
+      if (i + k * BLOCK < blocks) own[k] += sums[i + k * BLOCK];
+  }
+  return (own[0] + own[1]) + (own[2] + own[3]);
+}
+
 __device__ __forceinline__ unsigned long long peek(const unsigned long long* slot) {
   unsigned long long word;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(slot) : "memory");
@@ -110,8 +122,8 @@ __device__ __forceinline__ void put(unsigned long long* slot, unsigned long long
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(slot), "l"(word) : "memory");
 }
 
-// This thread's share of the sums in the first `count` slots, as soon as they are there, in the order of blocks. The blocks
-// that put them wait for nobody, so they end whenever they start: this one takes room from them, but not all of it.
+// The same of the sums in the first `count` slots, as soon as they are there. The blocks that put them wait for nobody, so
+// they end whenever they start: this one takes room from them, but not all of it.
 __device__ __forceinline__ float await_sums(int count) {
   float own[TOGETHER] = {};
 #pragma unroll 1
@@ -134,15 +146,15 @@ __device__ __forceinline__ float await_sums(int count) {
 }
 
 template <typename T>
-__device__ __forceinline__ void reduce_sum_last_block(const T* __restrict__ x, float* __restrict__ y, long long elements,
-                                                      int span) {
+__device__ __forceinline__ void reduce_sum_last_block(const T* __restrict__ x, float* sums, float* __restrict__ y,
+                                                      long long elements, int span) {
   using Packed = Pack<T, 16 / sizeof(T)>;
   __shared__ float2 cluster_sums[CLUSTER];
   __shared__ Mailbox box;
   unsigned long long* slot = slots + blockIdx.x;
   if constexpr (JOIN == CLUSTERED) open_mailbox(&box);
   // Into the L2 while x is under way, so that the sum's store finds it there.
-  if (JOIN != CLUSTERED && threadIdx.x == 0 && gridDim.x > 1) asm volatile("prefetch.global.L2 [%0];" ::"l"(slot));
+  if (JOIN == AWAITED && threadIdx.x == 0 && gridDim.x > 1) asm volatile("prefetch.global.L2 [%0];" ::"l"(slot));
 
   // Few instructions until the first load is under way: all warps wait for them. Whole packs are [first, end), if any.
   const char* first = reinterpret_cast<const char*>(x) + (-reinterpret_cast<unsigned long long>(x) & 15);
@@ -168,7 +180,9 @@ __device__ __forceinline__ void reduce_sum_last_block(const T* __restrict__ x, f
     if (threadIdx.x == 0 && cluster_rank() == 0) *y = total;
   } else if (gridDim.x == 1) {
     if (threadIdx.x == 0) *y = sum;
-  } else if (JOIN == LATER || blockIdx.x < gridDim.x - 1) {
+  } else if (JOIN == LATER) {
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  } else if (blockIdx.x < gridDim.x - 1) {
     if (threadIdx.x == 0) put(slot, READY | __float_as_uint(sum));
   } else {
     __syncthreads();  // the first warp has read what the next sum over the block overwrites
@@ -184,22 +198,25 @@ __device__ __forceinline__ void reduce_sum_last_block(const T* __restrict__ x, f
 #define BOUNDS __launch_bounds__(BLOCK, 1024 / BLOCK)
 #endif
 
-extern "C" __global__ BOUNDS void reduce_sum_last_block_f32(const float* x, float* y, long long elements, int span) {
-  reduce_sum_last_block(x, y, elements, span);
+extern "C" __global__ BOUNDS void reduce_sum_last_block_f32(const float* x, float* sums, float* y, long long elements,
+                                                            int span) {
+  reduce_sum_last_block(x, sums, y, elements, span);
 }
 
-extern "C" __global__ BOUNDS void reduce_sum_last_block_f16(const __half* x, float* y, long long elements, int span) {
-  reduce_sum_last_block(x, y, elements, span);
+extern "C" __global__ BOUNDS void reduce_sum_last_block_f16(const __half* x, float* sums, float* y, long long elements,
+                                                            int span) {
+  reduce_sum_last_block(x, sums, y, elements, span);
 }
 
-extern "C" __global__ BOUNDS void reduce_sum_last_block_bf16(const __nv_bfloat16* x, float* y, long long elements, int span) {
-  reduce_sum_last_block(x, y, elements, span);
+extern "C" __global__ BOUNDS void reduce_sum_last_block_bf16(const __nv_bfloat16* x, float* sums, float* y,
+                                                             long long elements, int span) {
+  reduce_sum_last_block(x, sums, y, elements, span);
 }
 
 #if JOIN == LATER
 // The second of two launches, of one block: y is the sum of the sums of all blocks.
-extern "C" __global__ BOUNDS void reduce_sum_last_block_finish(float* y, int blocks) {
-  const float total = block_sum(await_sums(blocks));
+extern "C" __global__ BOUNDS void reduce_sum_last_block_finish(const float* sums, float* y, int blocks) {
+  const float total = block_sum(add_sums(sums, blocks));
   if (threadIdx.x == 0) *y = total;
 }
 #endif

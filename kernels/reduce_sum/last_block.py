@@ -109,10 +109,12 @@ def plan_of(case: Case, device: DeviceProperties, chosen: Choice) -> LaunchPlan:
         least = chosen.blocks or device.multiprocessors * chosen.per_multiprocessor
         grid, span = spans(packs, block * chosen.in_flight * chosen.tiles, least, block)
     entry = f"reduce_sum_last_block_{dtypes.suffix(case.dtype)}"
-    sums = Launch(entry, (grid, 1, 1), (block, 1, 1), ("x", "y", Scalar("int64", case.elements), Scalar("int32", span)))
-    total = Launch("reduce_sum_last_block_finish", (1, 1, 1), (block, 1, 1), ("y", Scalar("int32", grid)))
+    scalars = (Scalar("int64", case.elements), Scalar("int32", span))
+    first = Launch(entry, (grid, 1, 1), (block, 1, 1), ("x", "sums", "y", *scalars))
+    arguments = ("sums", "y", Scalar("int32", grid))
+    second = Launch("reduce_sum_last_block_finish", (1, 1, 1), (block, 1, 1), arguments)
     return LaunchPlan(
-        (sums, total) if join == LATER and grid > 1 else (sums,),
+        (first, second) if join == LATER and grid > 1 else (first,),
         defines=(
             ("BLOCK", block),
             ("PACKS", packs_in_flight(span, block, chosen.in_flight)),
@@ -120,6 +122,7 @@ def plan_of(case: Case, device: DeviceProperties, chosen: Choice) -> LaunchPlan:
             ("JOIN", join),
             ("CLUSTER", cluster),
         ),
+        scratch=(("sums", 4 * grid),),
         reasons=(f"{grid} blocks of {span} packs of {PACK_BYTES} bytes",),
     )
 

@@ -34,6 +34,7 @@ def test_the_spans_cover_the_array(h200, dtype, name, n):
     (blocks, _, _), span = plan.launches[0].grid, plan.launches[0].arguments[-1].value
     assert (blocks - 1) * span * 16 < nbytes <= blocks * span * 16 + 15
     assert blocks <= 4096  # slots
+    assert dict(plan.scratch) == {"sums": 4 * blocks}
     assert len(plan.launches) == (2 if name == "two_launches" and nbytes > ALONE else 1)
     if nbytes <= ALONE:
         assert blocks == 1
