@@ -18,48 +18,51 @@ from kernelbench import (
 from ..common.launch_helpers import cases_of_bytes, power_of_two_from
 
 PACK_BYTES = 16
+KB = 2**10
 MB = 2**20
-ALONE = 4  # packs per thread up to which one block alone is faster than several that exchange sums
-MOST_SLOTS = 4096  # of last_block.cu
-LATER, COUNTED, AWAITED = range(3)  # JOIN of last_block.cu
+MOST_BLOCKS = 4096  # slots of last_block.cu
+WARP = 32
+LATER, AWAITED, CLUSTERED = range(3)  # JOIN of last_block.cu
 
 
 class Choice(NamedTuple):
     """How an array is cut and its sums joined; `plan` takes these by name."""
 
-    join: int = COUNTED
+    join: int = AWAITED
     block: int = 512
     in_flight: int = 8  # packs per thread, at most: 64 KB per block, enough for a multiprocessor
     tiles: int = 4  # of so many packs per thread: a block's span, at most
     per_multiprocessor: int = 2  # blocks at least, also for an array of fewer spans
-    blocks: int = 0  # at least, in place of those
-    granule: int = 0  # packs of which a span is a multiple; 0: one per thread
-    cluster: int = 1  # blocks
-    hint: int = 0  # of common/streamed.cuh
-    early: int = 1  # whether blocks fetch the counter, or their slots, before x
+    blocks: int = 0  # at least, in place of those; CLUSTERED: exactly, and one span each
+    hint: int = 2  # of common/streamed.cuh; 2: loads skip the L1
 
 
-def rule(nbytes: int) -> Choice:
-    """The choice for an array of so many bytes.
+def rule(nbytes: int, max_cluster: int) -> Choice:
+    """The choice for an array of so many bytes, on a GPU whose clusters have so many blocks at most.
 
-    Loads that skip the L1 gain beyond the L2, and lose on the largest arrays: results/h200/trials.yaml.
+    One block, and then one cluster, exchange sums faster than the whole GPU does. Loads that skip the L1 gain beyond
+    the L2, but lose on the largest arrays: results/h200/trials.yaml.
     """
-    if 16 * MB < nbytes <= 128 * MB:
-        return Choice(hint=2)
-    if 128 * MB < nbytes <= 256 * MB:
-        return Choice(tiles=1, hint=2)
-    return Choice()
+    if nbytes <= 32 * KB:
+        return Choice(blocks=1)
+    if nbytes <= MB and max_cluster >= 16:
+        return Choice(join=CLUSTERED, block=1024, blocks=16)
+    if nbytes <= 128 * MB:
+        return Choice()
+    if nbytes <= 256 * MB:
+        return Choice(tiles=1)
+    return Choice(hint=0)
 
 
-def spans(packs: int, most: int, blocks: int, granule: int, cluster: int) -> tuple[int, int]:
+def spans(packs: int, most: int, blocks: int, granule: int) -> tuple[int, int]:
     """Blocks, and packs of each: at least so many blocks with work, of `most` packs at most and of whole granules.
 
-    Blocks that end after one span keep all multiprocessors busy to the end; fixed shares would not. The last cluster
-    may have blocks without work.
+    Blocks that end after one span keep all multiprocessors busy to the end; fixed shares would not. Spans are longer
+    where there would be more sums than slots.
     """
-    span = min(most, -(-packs // blocks))
+    span = max(min(most, -(-packs // blocks)), -(-packs // MOST_BLOCKS))
     span = -(-span // granule) * granule
-    return -(-packs // (span * cluster)) * cluster, span
+    return -(-packs // span), span
 
 
 def packs_in_flight(span: int, block: int, most: int) -> int:
@@ -75,52 +78,49 @@ def plan(
     in_flight: int | None = None,
     tiles: int | None = None,
     per_multiprocessor: int | None = None,
+    blocks: int | None = None,
     hint: int | None = None,
-    **others: int,
 ) -> LaunchPlan:
-    """`others`: further fields of Choice, which are not tuned."""
-    nbytes = case.elements * dtypes.itemsize(case.dtype)
     asked = {
         "join": join,
         "block": block,
         "in_flight": in_flight,
         "tiles": tiles,
         "per_multiprocessor": per_multiprocessor,
+        "blocks": blocks,
         "hint": hint,
-        **others,
     }
-    return plan_of(case, device, rule(nbytes)._replace(**{k: v for k, v in asked.items() if v is not None}))
+    given = {name: value for name, value in asked.items() if value is not None}
+    nbytes = case.elements * dtypes.itemsize(case.dtype)
+    chosen = rule(nbytes, device.max_cluster if join is None else 1)
+    return plan_of(case, device, chosen._replace(**given))
 
 
 def plan_of(case: Case, device: DeviceProperties, chosen: Choice) -> LaunchPlan:
-    join, block, cluster = chosen.join, chosen.block, chosen.cluster
+    join, block = chosen.join, chosen.block
     packs = max(1, -(-case.elements * dtypes.itemsize(case.dtype) // PACK_BYTES))
-    if packs <= ALONE * block:
-        grid, span, cluster = 1, packs, 1
+    if join == CLUSTERED:
+        if chosen.blocks > device.max_cluster:
+            raise Unsupported(f"blocks of a cluster must be at most {device.max_cluster}, got {chosen.blocks}")
+        cluster = grid = chosen.blocks
+        span = -(-packs // (grid * WARP)) * WARP
     else:
+        cluster = 1
         least = chosen.blocks or device.multiprocessors * chosen.per_multiprocessor
-        grid, span = spans(packs, block * chosen.in_flight * chosen.tiles, least, chosen.granule or block, cluster)
-    if grid > device.max_grid[0]:
-        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {grid} of {span} packs")
-    if join == AWAITED and grid > MOST_SLOTS * cluster:
-        raise Unsupported(f"sums that a block awaits must be at most {MOST_SLOTS}, got {grid // cluster}")
-    if cluster > 1 and device.compute_capability < (9, 0):
-        raise Unsupported("clusters need sm_90")
-    one = join != LATER or grid == 1
-    scalars = (Scalar("int64", case.elements), Scalar("int32", span))
+        grid, span = spans(packs, block * chosen.in_flight * chosen.tiles, least, block)
     entry = f"reduce_sum_last_block_{dtypes.suffix(case.dtype)}"
+    scalars = (Scalar("int64", case.elements), Scalar("int32", span))
     first = Launch(entry, (grid, 1, 1), (block, 1, 1), ("x", "sums", "y", *scalars))
     arguments = ("sums", "y", Scalar("int32", grid))
     second = Launch("reduce_sum_last_block_finish", (1, 1, 1), (block, 1, 1), arguments)
     return LaunchPlan(
-        (first,) if one else (first, second),
+        (first, second) if join == LATER and grid > 1 else (first,),
         defines=(
             ("BLOCK", block),
             ("PACKS", packs_in_flight(span, block, chosen.in_flight)),
             ("HINT", chosen.hint),
             ("JOIN", join),
             ("CLUSTER", cluster),
-            ("EARLY", chosen.early),
         ),
         scratch=(("sums", 4 * grid),),
         reasons=(f"{grid} blocks of {span} packs of {PACK_BYTES} bytes",),
@@ -134,15 +134,15 @@ VALUES = {
     "per_multiprocessor": (1, 2, 4, 8),
     "hint": (0, 2),
 }
-CASES = cases_of_bytes("reduce_sum", (MB, 4 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB))
+CASES = cases_of_bytes("reduce_sum", (4 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB))
 
 IMPLEMENTATIONS = (
     Implementation(
         "last_block",
-        "one span per block; the last block to finish adds up their sums",
+        "one span per block; the last block, or a cluster's first, adds up their sums",
         Origin("written here"),
         plan=plan,
-        tunable=Tunable({**VALUES, "join": (COUNTED, AWAITED)}, cases=CASES),
+        tunable=Tunable(VALUES, cases=CASES),
     ),
     Implementation(
         "two_launches",
