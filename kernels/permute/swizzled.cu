@@ -9,7 +9,6 @@
 //   DOWN     packs per column of a tile: 8, 16 or 32; a tile has DOWN * Size rows
 //   RESIDENT threads per multiprocessor for which registers must suffice; 0: the compiler decides
 //   HINT     see common/streamed.cuh
-//   UNIT, GRAIN   see shifted_tile.cuh
 //   launch   one block per tile: grid others * ceil(rows / tile's rows) * ceil(columns / tile's columns), tiles row by row;
 //            block ACROSS * DOWN; dynamic shared memory for ACROSS * DOWN * Size packs, and as shifted_tile.cuh needs
 //   moves    D in, D out

@@ -17,43 +17,42 @@ from kernelbench import (
 )
 from ..common.launch_helpers import merged_axes, permutation_of
 
-DOWN = 16  # packs of a tile's column: 256 bytes
-RESIDENT = {4: 2048, 2: 1280}  # threads per multiprocessor that registers suffice for, without spills, by itemsize
-STORES_STREAM = 3  # a hint of common/streamed.cuh
+DOWN, TALL = 16, 32  # packs of a tile's column: 256 bytes where rows and columns are whole packs, 512 elsewhere
+RESIDENT = {4: 2048, 2: 1280}  # threads per multiprocessor that registers suffice for in tall tiles, by itemsize
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
-UNIT = 16  # bytes of a load where rows begin anywhere; see shifted_tile.cuh
-GRAIN = 1  # packs of a column of y that one block writes together there
 OTHERS = 4  # axes beside the two that are exchanged
 
 
-def tile_of(planes: int, rows: int, columns: int, size: int, device: DeviceProperties) -> tuple[int, int]:
-    """Packs per row of a tile, of `size` elements each, and the hint. results/h200/trials.yaml has the figures."""
-    if size == 4 or rows % size or columns % size:
-        return 16, STORES_STREAM if size > 4 else 0
+def tile_of(planes: int, rows: int, columns: int, itemsize: int, device: DeviceProperties) -> tuple[int, int]:
+    """Packs per row and per column of a tile. results/h200/trials.yaml has the figures."""
+    size = PACK_BYTES // itemsize
+    if rows % size or columns % size:
+        several = rows > TALL * size
+        fits = 2 * shared_bytes(16, TALL, itemsize) <= device.shared_per_multiprocessor
+        return 16, TALL if several and fits else DOWN
+    if size == 4:
+        return 16, DOWN
     blocks = planes * -(-rows // (DOWN * size)) * (columns // (32 * size))
     whole = columns % (32 * size) == 0
-    return (32 if whole and blocks >= WAVES * 2 * device.multiprocessors else 8), 0
+    return (32 if whole and blocks >= WAVES * 2 * device.multiprocessors else 8), DOWN
 
 
-def shared_bytes(across: int, down: int, itemsize: int, unit: int, grain: int) -> int:
-    """Rows of a tile as they lie in x, a grain more than it has, and a word behind those of each pack of y."""
+def shared_bytes(across: int, down: int, itemsize: int) -> int:
+    """Rows of a tile as they lie in x, one or two packs more than it has, and a word behind those of each pack of y."""
     size = PACK_BYTES // itemsize
-    pitch = across * PACK_BYTES + (unit if unit > itemsize else 0)
-    return (down + grain) * (size * pitch + 4)
+    pitch = across * PACK_BYTES + (4 if itemsize < 4 else 0)
+    return (down + (2 if down == TALL else 1)) * (size * pitch + 4)
 
 
 def plan(
     case: Case,
     device: DeviceProperties,
     across: int | None = None,
-    down: int = DOWN,
-    resident: int | None = None,
-    hint: int | None = None,
-    unit: int = UNIT,
-    grain: int = GRAIN,
+    down: int | None = None,
+    hint: int = 0,
 ) -> LaunchPlan:
-    """Arguments left out are chosen by `tile_of` or the constants above."""
+    """Arguments left out are chosen by `tile_of`."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     columns_axis, rows_axis = len(shape) - 1, permutation[-1]
     if rows_axis == columns_axis:
@@ -70,11 +69,11 @@ def plan(
     rows, columns = shape[rows_axis], shape[columns_axis]
 
     itemsize = dtypes.itemsize(case.dtype)
-    resident = min(RESIDENT[itemsize] if resident is None else resident, device.max_threads_per_multiprocessor)
     size = PACK_BYTES // itemsize
-    chosen = tile_of(prod(extents), rows, columns, size, device)
+    chosen = tile_of(prod(extents), rows, columns, itemsize, device)
     across = chosen[0] if across is None else across
-    hint = chosen[1] if hint is None else hint
+    down = chosen[1] if down is None else down
+    resident = min(RESIDENT[itemsize], device.max_threads_per_multiprocessor) if down == TALL else 0
     tall, wide = down * size, across * size
     blocks = prod(extents) * -(-rows // tall) * -(-columns // wide)
     if blocks > device.max_grid[0]:
@@ -85,18 +84,11 @@ def plan(
         grid=(blocks, 1, 1),
         block=(across * down, 1, 1),
         arguments=("x", "y", *(Scalar("int64", number) for number in numbers)),
-        shared_bytes=shared_bytes(across, down, itemsize, unit, grain),
+        shared_bytes=shared_bytes(across, down, itemsize),
     )
     return LaunchPlan(
         (launch,),
-        defines=(
-            ("ACROSS", across),
-            ("DOWN", down),
-            ("RESIDENT", resident),
-            ("HINT", hint),
-            ("UNIT", unit),
-            ("GRAIN", grain),
-        ),
+        defines=(("ACROSS", across), ("DOWN", down), ("RESIDENT", resident), ("HINT", hint)),
         reasons=(f"{prod(extents)} times {rows} rows of {columns}, one block per tile of {tall} x {wide}",),
     )
 
