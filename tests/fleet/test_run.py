@@ -50,6 +50,19 @@ def test_each_gpu_counts_every_row_and_one_page_shows_all(fleets: Fleets) -> Non
     assert (code, "its options were --only naive,ft" in messages) == (2, True)
 
 
+def test_gpus_share_whole_suites(fleets: Fleets) -> None:
+    share = ("run", "softmax", "log_softmax", "--share", "--gpus", TWO, "--only", "naive,ft", "--filter", "seq<=32")
+    code, _, messages = fleets.run(*share, "--out", "all", "--no-report")  # a name that Dask has for a topic too
+    assert code == 0, messages
+    assert "Traceback" not in messages
+    folder = fleets.folder / "all"
+    owners = [read_run(folder / suite).environment["shared"] for suite in ("softmax", "log_softmax")]
+    assert [list(one) for one in owners] == [["h200"], ["h200-2"]]
+    assert not (folder / "parts" / "h200" / "log_softmax").exists()
+    code, _, messages = fleets.run(*share, "--out", "all", "--no-report", "--resume")
+    assert (code, "2 of 2 runs are finished" in messages) == (0, True)
+
+
 @pytest.mark.exhaustive  # as the next: 30 s, most of them waiting for Dask and a simulator
 def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     share = ("run", "softmax", "--share", "--gpus", TWO, *LONGER, "--out", "f", "--no-report")
