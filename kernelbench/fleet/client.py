@@ -14,6 +14,7 @@ from kernelbench.fleet import engine
 from kernelbench.fleet.engine import Ended
 from kernelbench.fleet.folder import Fleet, write_fleet
 from kernelbench.fleet.jobs import RUN_FILES, Job
+from kernelbench.fleet.sharing import Share, costs_of, shares_of
 from kernelbench.runs.folders import is_run
 from kernelbench.runs.joining import join
 from kernelbench.runs.results import read_run
@@ -26,26 +27,27 @@ Start = Callable[[Sequence[Job]], engine.Advance]  # shows the jobs, and how far
 
 
 def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
-    """A job per suite and GPU. Of a shared suite with fewer cases than GPUs a job per case, on other GPUs each time."""
-    found, turn, gpus = [], 0, fleet.gpus
-    for suite in suites:
-        count = min(len(gpus), len(suite.cases)) if fleet.shared else len(gpus)
-        for number in range(count):
-            gpu = gpus[(turn + number) % len(gpus)]
-            part = f"{number + 1}/{count}"
-            own = select_part(suite, part) if fleet.shared else suite
-            job = Job(
-                fleet=fleet.folder.name,
-                label=gpu.label,
-                resource=gpu.resource,
-                suite=str(paths[suite.name].absolute()) if local else suite.name,
-                digest=fleet.suites[suite.name],
-                options=(*fleet.options, "--part", part) if fleet.shared else fleet.options,
-                folder=str(fleet.place(gpu.label, suite.name).absolute()) if local else "",
-                cases=len(own.cases),
-            )
-            found.append(job)
-        turn += count
+    """A job per suite and GPU; where GPUs share the cases, as `sharing` deals them."""
+    if fleet.shared:
+        costs = costs_of(suites, changed=bool(fleet.options))
+        shares = shares_of(costs, [len(suite.cases) for suite in suites], len(fleet.gpus))
+    else:
+        shares = [Share(suite, gpu) for suite in range(len(suites)) for gpu in range(len(fleet.gpus))]
+    found = []
+    for share in shares:
+        suite, gpu = suites[share.suite], fleet.gpus[share.gpu]
+        own = select_part(suite, share.part) if share.part else suite
+        job = Job(
+            fleet=fleet.folder.name,
+            label=gpu.label,
+            resource=gpu.resource,
+            suite=str(paths[suite.name].absolute()) if local else suite.name,
+            digest=fleet.suites[suite.name],
+            options=(*fleet.options, "--part", share.part) if share.part else fleet.options,
+            folder=str(fleet.place(gpu.label, suite.name).absolute()) if local else "",
+            cases=len(own.cases),
+        )
+        found.append(job)
     return found
 
 
@@ -116,7 +118,7 @@ def join_parts(fleet: Fleet, suites: Sequence[Suite], progress: Progress) -> Non
     for suite in suites:
         parts = {
             gpu.label: path for gpu in fleet.gpus if is_run(path := fleet.place(gpu.label, suite.name))
-        }  # of a suite with few cases not every GPU has a part
+        }  # not every GPU has a part of each suite
         if parts:
             run = join(parts, fleet.folder / suite.name, [case.key for case in suite.cases])
             if missing := len({case.key for case in suite.cases} - {row.case for row in run.rows}):

@@ -198,7 +198,8 @@ def run_jobs(client: Client, found: Sequence[Job], advance: Advance, ended: Call
     if not found:
         return
     fleet = found[0].fleet
-    client.subscribe_topic(fleet, lambda event: advance(event[1]["label"], event[1]["suite"], event[1]["cases"]))
+    topic = jobs.topic_of(fleet)
+    client.subscribe_topic(topic, lambda event: advance(event[1]["label"], event[1]["suite"], event[1]["cases"]))
     waiting = {
         client.submit(jobs.measure, asdict(job), resources={job.resource: 1}, pure=False, retries=0): job
         for job in found

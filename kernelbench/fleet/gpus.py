@@ -152,10 +152,16 @@ def _on_this_host() -> list[Gpu]:
     if not seen:
         raise NoDevice("--gpus: NVML lists no GPU here")
     host = socket.gethostname()
-    return [
-        Gpu(f"{_slug(kind.removeprefix('NVIDIA '))}-{number}", kind, "cuda", uuid, host)
-        for number, (kind, uuid) in enumerate(seen)
-    ]
+    return [Gpu(f"{_model(kind)}-{number}", kind, "cuda", uuid, host) for number, (kind, uuid) in enumerate(seen)]
+
+
+def _model(kind: str) -> str:
+    """`h100` of NVIDIA H100 80GB HBM3, `rtx-4090` of NVIDIA GeForce RTX 4090: the first word with a digit."""
+    words = _slug(kind.removeprefix("NVIDIA ")).split("-")
+    for number, word in enumerate(words):
+        if any(map(str.isdigit, word)):
+            return "-".join(words[max(0, number - 1) : number + 1]) if word.isdigit() else word
+    return "-".join(words)
 
 
 def _text(value: str | bytes) -> str:

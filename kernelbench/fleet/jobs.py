@@ -74,6 +74,11 @@ class Done:
     files: Mapping[str, bytes]
 
 
+def topic_of(fleet: str) -> str:
+    """The topic of a fleet's progress. Dask has topics of its own, such as `all`, which may be a folder's name too."""
+    return f"kernelbench-{fleet}"
+
+
 def digest_of(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
@@ -123,10 +128,11 @@ def measure(values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         seen = -1
         while process.poll() is None:
-            time.sleep(_POLL_S if seen < 0 else _TOLD_EVERY_S)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL_S if seen < 0 else _TOLD_EVERY_S)
             if (finished := _finished_cases(folder)) != seen:
                 seen = finished
-                worker.log_event(job.fleet, {"label": job.label, "suite": job.name, "cases": finished})
+                worker.log_event(topic_of(job.fleet), {"label": job.label, "suite": job.name, "cases": finished})
     finally:
         _running[job.fleet].discard(process)
     files = {} if local else _files(folder)

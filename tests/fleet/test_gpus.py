@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelbench.core.errors import InputError, NoDevice
-from kernelbench.fleet.gpus import GPU_VARIABLE, Gpu, gpu_here, gpu_of, named_gpus, told_apart
+from kernelbench.fleet.gpus import GPU_VARIABLE, Gpu, _model, gpu_here, gpu_of, named_gpus, told_apart
 
 UUIDS = ("GPU-aaaa", "GPU-bbbb", "GPU-cccc")
 
@@ -111,3 +111,18 @@ def test_a_label_is_the_name_of_a_folder(label: str) -> None:
         gpu_of({**values, "label": label})
     with pytest.raises(InputError, match="another way"):
         gpu_of(values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA A100-SXM4-80GB", "a100"),
+        ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+        ("NVIDIA RTX A6000", "a6000"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA TITAN V", "titan-v"),
+    ],
+)
+def test_a_label_is_the_model_alone(kind: str, label: str) -> None:
+    assert _model(kind) == label

@@ -82,3 +82,7 @@ def test_the_code_has_one_hash_that_every_file_changes(tmp_path: Path, monkeypat
     assert jobs.code_digest() == first
     (tmp_path / "KERNELS" / "a.cu").write_text("two")
     assert jobs.code_digest() != first
+
+
+def test_no_folder_of_a_fleet_is_a_topic_of_dask() -> None:
+    assert jobs.topic_of("all") == "kernelbench-all"

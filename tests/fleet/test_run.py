@@ -1,6 +1,7 @@
 """Whole fleets of simulated GPUs with real Dask processes: every GPU, shared cases, kills, Ctrl-C."""
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import psutil
 import pytest
 
 from kernelbench.compare import compare_within
+from kernelbench.core import places
 from kernelbench.runs.results import read_run
 from tests.fleet.conftest import Fleets, measuring
 from tests.processes import until
@@ -48,6 +50,20 @@ def test_each_gpu_counts_every_row_and_one_page_shows_all(fleets: Fleets) -> Non
     assert (code, "3 of 3 runs are finished" in messages) == (0, True)
     code, _, messages = fleets.run("run", "softmax", "--gpus", gpus, "--only", "ft", "--out", "f", "--resume")
     assert (code, "its options were --only naive,ft" in messages) == (2, True)
+
+
+def test_gpus_share_whole_suites(fleets: Fleets) -> None:
+    shutil.copy(places.SUITES / "softmax.yaml", fleets.folder / "other.yaml")
+    share = ("run", "softmax", "other.yaml", "--share", "--gpus", TWO, "--only", "naive,ft", "--filter", "seq<=32")
+    code, _, messages = fleets.run(*share, "--out", "all", "--no-report")  # a name that Dask has for a topic too
+    assert code == 0, messages
+    assert "Traceback" not in messages
+    folder = fleets.folder / "all"
+    owners = [read_run(folder / suite).environment["shared"] for suite in ("softmax", "other")]
+    assert [list(one) for one in owners] == [["h200"], ["h200-2"]]
+    assert not (folder / "parts" / "h200" / "other").exists()
+    code, _, messages = fleets.run(*share, "--out", "all", "--no-report", "--resume")
+    assert (code, "2 of 2 runs are finished" in messages) == (0, True)
 
 
 @pytest.mark.exhaustive  # as the next: 30 s, most of them waiting for Dask and a simulator

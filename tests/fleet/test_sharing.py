@@ -1,0 +1,31 @@
+"""Who measures what where GPUs share suites."""
+
+from collections import Counter
+
+import pytest
+
+from kernelbench.fleet.sharing import Share, shares_of
+
+
+def test_whole_suites_go_to_the_gpu_that_is_free_first() -> None:
+    assert shares_of([32.4, 20.5, 18.4, 28.0], [9, 9, 9, 9], 2) == [Share(0, 0), Share(3, 1), Share(1, 1), Share(2, 0)]
+
+
+def test_fewer_suites_than_gpus_are_split() -> None:
+    assert shares_of([30.0], [6], 2) == [Share(0, 0, "1/2"), Share(0, 1, "2/2")]
+    assert [share.part for share in shares_of([30.0], [2], 4)] == ["1/2", "2/2"]
+    assert shares_of([30.0], [1], 4) == [Share(0, 0)]
+
+
+def test_only_what_balances_is_split() -> None:
+    found = shares_of([90.0, 10.0, 10.0], [9, 2, 2], 2)
+    assert Counter(share.suite for share in found) == {0: 2, 1: 1, 2: 1}
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 3, 8])
+def test_no_gpu_has_two_parts_of_a_suite(gpus: int) -> None:
+    found = shares_of([30.0, 20.0, 1.0, 7.0], [6, 3, 1, 2], gpus)
+    assert len({(share.suite, share.gpu) for share in found}) == len(found)
+    for suite in range(4):
+        parts = sorted(share.part for share in found if share.suite == suite)
+        assert parts == ([""] if len(parts) == 1 else [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)])
