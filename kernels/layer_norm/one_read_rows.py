@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
 from ..softmax_family.choice_values import chosen as choice_of
-from ..softmax_family.long_rows import LongRows, long_rows_candidates, long_rows_plan
+from ..softmax_family.long_rows import LongRows, long_rows, long_rows_candidates, long_rows_plan
 from ..softmax_family.row_candidates import row_candidates
 from ..softmax_family.row_choices import (
     LEAST_WARPS,
@@ -31,13 +31,17 @@ GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 # Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie;
 # for the addresses of gamma and beta where a thread has whole rows, beside those of half a row of each.
 MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
+LONG_BYTES = 2**20  # of a row, beyond which groups of small blocks hold it
+LONG_SIZE = 8, 256  # packs per thread and row, threads
 LANE_ELEMENTS = 16  # most per lane of rows by lanes through shared memory, which also has gamma and beta for each
 
 
-def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
+def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice | LongRows:
     """The technique of log-softmax, which keeps elements as well. Rows that begin anywhere differ: masked packs need
     further instructions for gamma and beta, so lanes take elements from shared memory up to longer rows, where rows are
-    many."""
+    many. Rows beyond the registers of a cluster are held by groups of small blocks."""
+    if columns * itemsize > LONG_BYTES and (held := long_rows(rows, columns, itemsize, device, *LONG_SIZE)):
+        return held
     if columns * itemsize % PACK_BYTES and STAGED_COLUMNS[itemsize] < columns <= WARP * LANE_ELEMENTS:
         by_lanes = staged_lanes(columns, itemsize)
         if rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:

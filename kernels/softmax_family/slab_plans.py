@@ -9,11 +9,11 @@ from .axis_tiles import JOIN_CHUNK, PACK, WARP, evenly, pack_columns
 from .row_choices import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
-SMALL_TILE_BYTES = 16 * 1024
 SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
 FEW_HELD = 8  # for which six blocks per multiprocessor have registers
 SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of a block that copies slabs
+RULE_BYTES = SLAB_BYTES[1]  # of the largest slab that the rule copies
 STRIP_ROWS, LEAST_STRIP = 32, 256  # most rows of a strip, and least bytes of each
 STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
 SMALL_BLOCK = 256
@@ -26,7 +26,7 @@ class Slabs:
     """Small slabs: whole ones per thread, or many per block as one stretch of memory."""
 
     staged: bool  # whole ones per thread
-    tile_bytes: int = SMALL_TILE_BYTES  # of a block's stretch
+    tile_bytes: int = SLAB_BYTES[0]  # of a block's stretch
     width: int = 0  # columns of a block that has a strip of one slab; 0 for whole slabs
 
 
@@ -63,16 +63,14 @@ def strip_of(case: Case, tile_bytes: int) -> Slabs:
 
 
 def rule_copied(case: Case) -> Slabs | None:
-    """Slabs of few rows of halves that begin between words, of which other techniques load each half alone."""
+    """Whole slabs of halves that begin between words, of which other techniques load each half alone: the fewest bytes
+    that hold one. A strip of a larger slab was slower on most shapes."""
     _, dim, inner = case.outer_dim_inner
     itemsize = dtypes.itemsize(case.dtype)
     size = dim * inner * itemsize
-    if itemsize != 2 or inner % 2 == 0 or not 2 <= dim <= STRIP_ROWS or size < SMALL_BYTES:
+    if itemsize != 2 or inner % 2 == 0 or not 2 <= dim <= STRIP_ROWS or not SMALL_BYTES <= size <= RULE_BYTES:
         return None
-    if size <= SMALL_TILE_BYTES:
-        return Slabs(False)
-    strip = strip_of(case, SMALL_TILE_BYTES)
-    return strip if strip.width else None
+    return Slabs(False, next(each for each in SLAB_BYTES if size <= each))
 
 
 def slab_plan(name: str, case: Case, device: DeviceProperties, slabs: Slabs) -> LaunchPlan:

@@ -244,8 +244,9 @@ def test_slabs_and_strips_that_blocks_copy_are_right(checked, h200, shape, dtype
 
 
 def test_few_rows_of_odd_halves_are_copied_by_the_rule(h200):
-    assert axis_rule(case((2961, 3, 2041), 1, "bfloat16"), h200) == Slabs(False)
-    assert axis_rule(case((172, 3, 8563), 1, "float16"), h200).width == 2141, "strips of about 12 KB"
+    assert axis_rule(case((2961, 3, 2041), 1, "bfloat16"), h200) == Slabs(False, 16 * 1024)
+    assert axis_rule(case((33193, 4, 47), 1, "bfloat16"), h200) == Slabs(False, 8 * 1024)
+    assert isinstance(axis_rule(case((172, 3, 8563), 1, "float16"), h200), Tile), "a slab of 51 KB"
     assert isinstance(axis_rule(case((2961, 3, 2042), 1, "bfloat16"), h200), Tile)
 
 

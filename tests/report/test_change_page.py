@@ -153,7 +153,10 @@ def test_the_page_of_a_recorded_run_goes_elsewhere(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("softmax softmax softmax", "report softmax softmax softmax: expected one run, two, or folders of runs, got 3 runs"),
+        (
+            "softmax softmax softmax",
+            "report softmax softmax softmax: expected one run, two, or folders of runs, got 3 runs",
+        ),
         ("softmax softmax --baseline ft", "--baseline ft: of two runs the first is the baseline; leave the option out"),
         ("softmax softmax_half", "of 'softmax_half'; expected two runs of one suite"),
         (
