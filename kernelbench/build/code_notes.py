@@ -25,8 +25,8 @@ def may_share(binary: Binary) -> bool:
 
 def code_notes(binary: Binary, compiler: Compiler | None = None) -> Mapping[str, str]:
     """By kernel, how its memory instructions differ from those of the PTX; '' where they are the same, and
-    "not available: .." without a disassembler."""
-    return _notes(binary.path, binary.ptx_path, tuple(binary.facts), compiler)
+    "not available: .." without a disassembler. {} of a host library, which has no PTX."""
+    return _notes(binary.path, binary.ptx_path, tuple(binary.facts), compiler) if binary.facts else {}
 
 
 def note_all(binaries: Iterable[Binary], compiler: Compiler) -> None:
@@ -47,7 +47,7 @@ def _notes(path: Path, ptx: Path, entries: tuple[str, ...], compiler: Compiler |
     kept = _kept(path, entries)
     if kept is not None:
         return kept
-    code = disassemble(path, compiler) if entries else ""
+    code = disassemble(path, compiler)
     notes = _compared(ptx, entries, code)
     if code is not None:
         _keep(path, notes)

@@ -81,7 +81,7 @@ def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any
             if one.binary:
                 groups.setdefault((one.implementation.name, one.binary.key), []).append((plan, one))
             elif one.status == "failed":
-                yield BuildLine(one.implementation.name, labels[plan.case.key], 0, 0, 0, None, one.reason)
+                yield BuildLine(one.implementation.name, labels[plan.case.key], None, None, None, None, one.reason)
     for (name, _), served in groups.items():
         plan, one = served[0]
         assert one.binary is not None
@@ -90,9 +90,9 @@ def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any
         yield BuildLine(
             implementation=name,
             cases=labels[plan.case.key] + (f" and {len(served) - 1} more" if len(served) > 1 else ""),
-            registers=max((fact.registers for fact in facts), default=0),
-            shared_bytes=max((fact.shared_bytes for fact in facts), default=0),
-            spill_bytes=max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=0),
+            registers=max((fact.registers for fact in facts), default=None),
+            shared_bytes=max((fact.shared_bytes for fact in facts), default=None),
+            spill_bytes=max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=None),
             loads=input_loads(one.plan, one.binary.facts, plan.inputs),
             note="; ".join(_notes(one.binary, one.plan)),
         )

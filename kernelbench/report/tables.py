@@ -31,13 +31,14 @@ InCase = TypeVar("InCase", "ComparedRow", "Judged")
 
 @dataclass(frozen=True)
 class BuildLine:
-    """One compiled kernel as `kernelbench build` lists it. `loads`: global loads by input, None if unknown."""
+    """One compiled kernel as `kernelbench build` lists it; numbers are None where unknown. `loads`: global loads by
+    input."""
 
     implementation: str
     cases: str  # which group of cases this binary serves
-    registers: int
-    shared_bytes: int
-    spill_bytes: int
+    registers: int | None
+    shared_bytes: int | None
+    spill_bytes: int | None
     loads: Mapping[str, int] | None
     note: str = ""  # "cached", or the compiler's first error
 
@@ -58,7 +59,7 @@ def build_table(lines: Iterable[BuildLine]) -> Table:
         loads = line.loads or {}
         flag = view.never_read(loads)
         note = ("; ".join(filter(None, (flag, line.note))), "bold red" if flag else "")
-        numbers = map(str, (line.registers, line.shared_bytes, line.spill_bytes))
+        numbers = ("" if one is None else str(one) for one in (line.registers, line.shared_bytes, line.spill_bytes))
         counts = " ".join(f"{name}={count}" for name, count in loads.items())
         rows.append((line.implementation, line.cases, *numbers, counts, note))
     numeric = columns(RIGHT, "registers", "shared B", "spills B")
