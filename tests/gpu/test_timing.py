@@ -9,7 +9,7 @@ import pytest
 
 from kernelbench.build import BuildRequest, Compiler
 from kernelbench.core.errors import DeviceError
-from kernelbench.core.records import Case, Limits
+from kernelbench.core.records import Case
 from kernelbench.measure.binaries import LIMITS_SOURCE
 from kernelbench.measure.case_run import Settings
 from kernelbench.measure.limits import measure_limits
@@ -20,12 +20,8 @@ from tests.gpu.conftest import Plans, RunCase
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
-
-@pytest.fixture(scope="module")
-def limits(_opened: Any, compiler: Compiler) -> Limits:
-    return measure_limits(
-        _opened, only_built(BuildRequest(LIMITS_SOURCE, (), _opened.properties.architecture), compiler)
-    )
+# Two events add the time between the first and the kernel's start, and between its end and the second.
+EVENTS_ADD_AT_MOST_S = 4e-6
 
 
 def copying(device: Any, seconds: float) -> Case:
@@ -62,11 +58,7 @@ def test_the_clock_has_a_fine_step(device: Any) -> None:
     assert 1e-9 <= device.clock.resolution_s <= 1.1e-6
 
 
-def test_events_and_graphs_agree_on_a_kernel_of_80_us(
-    device: Any, copy: Callable[[float], Any], limits: Limits
-) -> None:
-    """Events add the time from the first one to the kernel's start, and from its end to the second: no more than an
-    empty kernel takes by events."""
+def test_events_and_graphs_agree_on_a_kernel_of_80_us(device: Any, copy: Callable[[float], Any]) -> None:
     executable = copy(80e-6)
     events = median(EventTimer(device.clock, [executable], "cold"))
     flushes = FlushGraph(device.clock)
@@ -74,7 +66,7 @@ def test_events_and_graphs_agree_on_a_kernel_of_80_us(
     graph = (median(both) - median(flushes)) / GRAPH_REPEATS
     print(f"\nevents {events * 1e6:.2f} us, graph {graph * 1e6:.2f} us")
     assert 40e-6 < graph < 160e-6
-    assert -0.01 * events <= events - graph <= limits.floor_s
+    assert -0.01 * events <= events - graph <= EVENTS_ADD_AT_MOST_S
 
 
 def test_what_fits_the_l2_is_quicker_warm_than_cold(device: Any, copy: Callable[[float], Any]) -> None:
@@ -121,7 +113,10 @@ def test_a_flush_lasts_as_long_as_it_is_asked_to(device: Any) -> None:
         assert 0.9 * seconds < lasted < 1.3 * seconds + 100e-6
 
 
-def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, limits: Limits) -> None:
+def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, compiler: Compiler) -> None:
+    limits = measure_limits(
+        device, only_built(BuildRequest(LIMITS_SOURCE, (), device.properties.architecture), compiler)
+    )
     print(f"\n{limits}")
     assert 0.1e-6 < limits.graph_floor_s < limits.floor_s < 20e-6
     assert 0.5 < limits.dram_bytes_per_s / device.properties.peak_bytes_per_s < 1.0
@@ -130,7 +125,7 @@ def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, limits: Limits) -> No
 
 
 def test_a_case_of_short_kernels_is_measured_by_both_methods_and_verified_again(
-    plans: Plans, run_case: RunCase, limits: Limits
+    plans: Plans, run_case: RunCase
 ) -> None:
     (plan,) = plans([Case("softmax", (32, 16, 32, 32), -1, "float32")], ["oneflow", "ft", "five_kernels", "copy"])
     results = run_case(plan, Settings(seed=11, precision=Precision(seconds_per_case=0.5)))
@@ -141,7 +136,7 @@ def test_a_case_of_short_kernels_is_measured_by_both_methods_and_verified_again(
         assert set(kinds) == {("cold", "events"), ("warm", "events"), ("cold", "graph")}, result.reason
         events, graph = kinds["cold", "events"].median_s, kinds["cold", "graph"].median_s
         launches = len(result.plan.launches) if result.plan else 0
-        assert -0.5e-6 < events - graph < limits.floor_s + 1e-6 * launches, f"{name}: {events} {graph}"
+        assert -0.5e-6 < events - graph < EVENTS_ADD_AT_MOST_S + 1e-6 * launches, f"{name}: {events} {graph}"
         assert all(len(one.samples_s) > 20 for one in result.measurements)
     fastest = min(results, key=lambda name: results[name].measurements[0].median_s)
     assert fastest != "five_kernels"
