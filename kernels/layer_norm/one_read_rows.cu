@@ -5,9 +5,8 @@
 //   T            float, __half, __nv_bfloat16; arithmetic in float
 //   TECHNIQUE    staged: short rows whole in a thread, through shared memory; staged_lanes: longer ones that end within a
 //                pack, by lanes, likewise; in_warp: in registers of a warp's lanes; held: of warps, a block or a cluster;
-//                in_turn: of these, one row after another; long_rows: of co-resident groups of blocks;
-//                split: two launches. Their constants, needs and launches: softmax_family/staged_rows.cuh,
-//                staged_lanes.cuh, warp_rows.cuh, held_rows.cuh, split_rows.cuh; rows_in_turn.cuh, long_rows.cuh
+//                long_rows: of co-resident groups of blocks; split: two launches. Their constants, needs and launches: softmax_family/staged_rows.cuh,
+//                staged_lanes.cuh, warp_rows.cuh, held_rows.cuh, split_rows.cuh; long_rows.cuh
 //   moves        D in, D out; split 2 D in
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
 #include "layer_norm/rows.cuh"
@@ -19,13 +18,6 @@
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
     layer_norm_held<WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);  \
-  }
-#elif TECHNIQUE == IN_TURN
-#include "layer_norm/rows_in_turn.cuh"
-
-#define DEFINE(dtype, T)                                                                                            \
-  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
-    layer_norm_in_turn<WARPS, BLOCKS, PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);             \
   }
 #elif TECHNIQUE == LONG_ROWS
 #include "layer_norm/long_rows.cuh"
@@ -61,7 +53,7 @@
     layer_norm_split_finish<BLOCK, PACKS, HINT, T>(x, {gamma, beta, eps}, y, parts, rows, columns, chunk);          \
   }
 #else
-#error "TECHNIQUE must be HELD, IN_WARP, IN_TURN, LONG_ROWS, STAGED, STAGED_LANES or SPLIT"
+#error "TECHNIQUE must be HELD, IN_WARP, LONG_ROWS, STAGED, STAGED_LANES or SPLIT"
 #endif
 
 #if FLOATS || TECHNIQUE == STAGED_LANES  // WORDS are elements, of any size

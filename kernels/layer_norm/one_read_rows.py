@@ -21,7 +21,6 @@ from ..softmax_family.row_choices import (
     resident_blocks,
 )
 from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
-from ..softmax_family.rows_in_turn import InTurn, in_turn_candidates, in_turn_plan
 from ..softmax_family.tuning import rows_tunable
 from .operation import EPS
 
@@ -61,15 +60,15 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
     return replace(found, resident=resident_blocks(registers, found.block))
 
 
-def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | InTurn | LongRows, ...]:
+def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | LongRows, ...]:
     """The rule's choice, then softmax's candidates without its rows by lanes, whose weights it does not take, then
-    rows that share a read of the weights."""
+    groups of blocks for long rows."""
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     _, *others = row_candidates(case, device, keeps_exponentials=False)
     held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
     sizes = (rows, columns, itemsize, device)
-    return tuple(dict.fromkeys((chosen(*sizes), *held, *in_turn_candidates(*sizes), *long_rows_candidates(*sizes))))
+    return tuple(dict.fromkeys((chosen(*sizes), *held, *long_rows_candidates(*sizes))))
 
 
 def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
@@ -87,9 +86,7 @@ def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
     return launches_of(found, case, device)
 
 
-def launches_of(choice: Choice | InTurn | LongRows, case: Case, device: DeviceProperties) -> LaunchPlan:
-    if isinstance(choice, InTurn):
-        return in_turn_plan(NAME, choice, case, device, GIVEN)
+def launches_of(choice: Choice | LongRows, case: Case, device: DeviceProperties) -> LaunchPlan:
     if isinstance(choice, LongRows):
         return long_rows_plan(NAME, choice, case, device, GIVEN)
     return plan_of(NAME, choice, case, device, GIVEN)
@@ -98,7 +95,7 @@ def launches_of(choice: Choice | InTurn | LongRows, case: Case, device: DevicePr
 IMPLEMENTATIONS = (
     Implementation(
         "one_read_rows",
-        "rows held by a thread, lanes, warps, a block or a cluster, read once",
+        "rows held by a thread, lanes, warps, a block, a cluster or a group of blocks, read once",
         Origin("written here"),
         plan=plan,
         tunable=rows_tunable("layer_norm", candidates),

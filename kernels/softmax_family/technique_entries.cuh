@@ -1,5 +1,5 @@
 // What launch plans of rows define, for the entries of every operation: the techniques, and a kernel's bounds.
-//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; of layer norm IN_TURN or LONG_ROWS; see its header for further defines
+//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; of layer norm LONG_ROWS; see its header for further defines
 //   HINT       for loads and stores, see row_packs.cuh
 //   BLOCK      threads per block;  RESIDENT  blocks per multiprocessor for which registers must suffice
 //   HALVES, FLOATS   whether this binary has entries of such types
@@ -10,16 +10,15 @@
 #define SPLIT 3
 #define IN_WARP 4
 #define STAGED_LANES 5
-#define IN_TURN 6
-#define LONG_ROWS 7
+#define LONG_ROWS 6
 
 static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
 static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
-#if TECHNIQUE == HELD || TECHNIQUE == IN_TURN
+#if TECHNIQUE == HELD
 static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its own");
 #endif
 
-#if (TECHNIQUE == HELD || TECHNIQUE == IN_TURN) && BLOCKS > 1
+#if TECHNIQUE == HELD && BLOCKS > 1
 #define CLUSTER __cluster_dims__(BLOCKS, 1, 1)
 #else
 #define CLUSTER

@@ -16,7 +16,6 @@ from kernels.layer_norm.operation import EPS
 from kernels.softmax_family import row_choices
 from kernels.softmax_family.long_rows import LongRows, long_rows_candidates
 from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
-from kernels.softmax_family.rows_in_turn import InTurn, in_turn, in_turn_candidates
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
@@ -89,28 +88,11 @@ def test_lanes_of_shared_memory_hold_the_row(itemsize):
         assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
 
 
-@pytest.mark.parametrize("itemsize", [2, 4])
-@pytest.mark.parametrize("gpu", GPUS)
-def test_rows_that_share_a_read_of_the_weights_are_held_and_fit(gpu, itemsize):
-    device = KNOWN[gpu]
-    found = [
-        (columns, one)
-        for columns in (512, 768, 1001, 4097, 16_384, 65_537)
-        for one in in_turn_candidates(9000, columns, itemsize, device)
-    ]
-    assert found
-    for columns, one in found:
-        assert 32 * one.warps * one.blocks * one.packs >= row_choices.most_packs(columns, itemsize)
-        assert one.groups % 8 == 0, "rows of a group begin at the same place in a pack"
-        assert one.resident * (one.shared_bytes + device.shared_reserved_per_block) <= device.shared_per_multiprocessor
-        assert one.blocks <= device.max_cluster
-
-
-def test_rows_in_turn_need_more_rows_than_groups_and_a_cluster_that_holds_them(h200):
-    assert in_turn(17, 1001, 2, h200, 1, 1, turns=2).groups == 8
-    assert in_turn(8, 1001, 2, h200, 1, 1, turns=1) is None
-    assert in_turn(4000, 32 * 12 * 8, 2, h200, 1, 1).packs == 12
-    assert in_turn(4000, 32 * 12 * 8 + 1, 2, h200, 1, 1) is None
+@pytest.mark.parametrize(("columns", "itemsize"), [(2**18, 4), (2**19, 2)])
+def test_rows_above_1_mb_are_held_by_groups_of_blocks(h200, columns, itemsize):
+    assert not isinstance(one_read_rows.chosen(33, columns, itemsize, h200), LongRows)
+    assert isinstance(one_read_rows.chosen(33, columns + 8, itemsize, h200), LongRows)
+    assert not isinstance(one_read_rows.chosen(1025, columns + 8, itemsize, h200), LongRows), "a counter per group"
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -187,11 +169,6 @@ RUNS = [
     ((2, 8000), "bfloat16", Held(32, 2, 8, 2, 0, 1, False, 64, 16)),
     ((3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1)),  # and shared memory
     ((2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
-    ((18, 768), "float16", InTurn(1, 1, 3, False, 8, 32, 16)),  # a warp, three rows in turn
-    ((25, 1001), "bfloat16", InTurn(1, 1, 4, True, 8, 32, 16)),
-    ((17, 1025), "float32", InTurn(4, 1, 3, True, 8, 128, 8)),  # a block
-    ((33, 3000), "float32", InTurn(2, 4, 3, False, 8, 64, 8)),  # clusters
-    ((17, 5001), "bfloat16", InTurn(2, 8, 2, True, 8, 64, 8)),
     ((3, 3000), "float32", LongRows(3, 2, 756, 4, False, 64, 4)),  # co-resident groups of two rows
     ((3, 5001), "bfloat16", LongRows(2, 1, 1000, 6, True, 64, 4)),
 ]
