@@ -75,10 +75,10 @@ def _folders_of_runs(names: tuple[str, ...]) -> list[Path]:
     """The folders, if there are several and each holds runs without being one; else []."""
     from kernelbench.core import places
     from kernelbench.fleet.folder import is_fleet
-    from kernelbench.runs.folders import is_run, newest_by_suite
+    from kernelbench.runs.folders import is_run, runs_below
 
     found = [path if (path := Path(name)).is_dir() else places.ROOT / name for name in names]
-    several = all(not is_run(path) and not is_fleet(path) and newest_by_suite(path) for path in found)
+    several = all(not is_run(path) and not is_fleet(path) and any(runs_below(path)) for path in found)
     return found if len(names) > 1 and several else []
 
 

@@ -22,6 +22,7 @@ _VERSIONS = (
     ("seed", ("seed",)), ("system", ("host", "release")),
 )  # fmt: skip
 _EACH_OTHER = ("GPU", "UUID", "system")  # may differ without a remark
+_MOST_SENTENCES = 4  # versions that differ, each in a sentence; more are only named
 
 
 @dataclass(frozen=True)
@@ -202,9 +203,6 @@ def _at(values: Any, path: Sequence[str]) -> Any:
     for name in path:
         values = values.get(name) if isinstance(values, Mapping) else None
     return " ".join(map(str, values)) if isinstance(values, list) else values
-
-
-_MOST_SENTENCES = 4  # versions that differ, each in a sentence; more are only named
 
 
 def _version_sentences(shown: FleetView) -> Iterator[str]:

@@ -174,10 +174,15 @@ def is_run(folder: Path) -> bool:
     return os.path.isfile(results_file(folder))  # unlike Path.is_file, False also without permission
 
 
+def runs_below(folder: Path) -> Iterator[Path]:
+    """The runs in a folder of runs, FOLDER/<run> and FOLDER/<group>/<run>."""
+    return (path for depth in ("*", "*/*") for path in sorted(folder.glob(depth)) if is_run(path))
+
+
 def newest_by_suite(folder: Path) -> dict[str, Path]:
-    """The newest run of each suite in a folder of runs, FOLDER/<run> or FOLDER/<group>/<run>; {} if it holds none."""
+    """The newest run of each suite in a folder of runs."""
     found: dict[str, tuple[str, Path]] = {}
-    for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth) if is_run(path)):
+    for path in runs_below(folder):
         with suppress(ResultsError):
             about = read_environment(path / ENVIRONMENT_FILE)
             suite, started = str(about.get("suite") or ""), str(about.get("started") or "")
