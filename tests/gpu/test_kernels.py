@@ -243,7 +243,7 @@ def test_both_specimens_are_rejected_on_random_input(dtype: str, plans: Plans, r
 
 
 # Errors in ulp of results that are rounded once or twice: the first rounding is half an ulp where it was made, and one
-# of a number twice as large relative to its ulp. Float32 arithmetic adds less than 0.05 (see the operation's tolerance).
+# of a number twice as large relative to its ulp. Float32 arithmetic adds less than 0.05: see the operation's tolerance.
 ONCE_ULP, TWICE_ULP, ARITHMETIC_ULP = 0.5, 1.5, 0.05
 
 
