@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,14 +38,16 @@ def start(
     return process
 
 
-def wait(process: subprocess.Popen[bytes], timeout_s: float) -> int:
+def wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] = lambda: None) -> int:
     """Wait for the program, end the rest of its group, and return the program's exit code.
 
-    Raises subprocess.TimeoutExpired if the program was ended after `timeout_s` seconds.
+    `watch` is called again and again meanwhile. Raises subprocess.TimeoutExpired if the program was ended after
+    `timeout_s` seconds.
     """
     end_s = time.monotonic() + timeout_s
     try:
         while not _has_ended(process):
+            watch()
             if time.monotonic() >= end_s:
                 raise subprocess.TimeoutExpired(process.args, timeout_s)
             time.sleep(_POLL_S)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kernelbench.core.contracts import CountingDevice, Device, Heartbeat, no_heartbeat
 from kernelbench.core.errors import DeviceLost
 from kernelbench.core.progress import Advance, Progress
-from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
+from kernelbench.core.records import Binary, Case, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import OTHER, Stopwatch
 from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
@@ -102,12 +102,10 @@ def run_cases(
 ) -> None:
     """Run all cases. `keep` gets the results of each case before the next one begins, even if the device was lost."""
     total = sum(len(plan.planned) for plan in plans)
-    shared = set.intersection(*(set(plan.case.words.items()) for plan in plans)) if len(plans) > 1 else set()
+    labels = short_labels([plan.case for plan in plans])
     with progress.stage(title, total) as advance:
         for plan in plans:
-            words = {name: value for name, value in plan.case.words.items() if (name, value) not in shared}
-            sizes = {name: value for name, value in words.items() if name != "shape"} or words
-            label = [f"{name}={value}" for name, value in sizes.items()]
+            label = labels[plan.case.key]
             done = _shares(advance, plan, label, one_by_one=bench.counting or not settings.precision)
             done(0.0)
             try:
@@ -121,7 +119,18 @@ def run_cases(
             done(1.0)
 
 
-def _shares(advance: Advance, plan: CasePlan, label: Sequence[str], *, one_by_one: bool) -> Callable[[float], None]:
+def short_labels(cases: Sequence[Case]) -> dict[str, str]:
+    """What tells each case from the others, by its key: its sizes, without words that all have."""
+    shared = set.intersection(*(set(case.words.items()) for case in cases)) if len(cases) > 1 else set()
+    labels = {}
+    for case in cases:
+        words = {name: value for name, value in case.words.items() if (name, value) not in shared}
+        sizes = {name: value for name, value in words.items() if name != "shape"} or words
+        labels[case.key] = " ".join(f"{name}={value}" for name, value in sizes.items())
+    return labels
+
+
+def _shares(advance: Advance, plan: CasePlan, label: str, *, one_by_one: bool) -> Callable[[float], None]:
     """A function that turns the finished share of a case into finished rows of the whole suite. Kernels that are timed
     take turns: none of them is named."""
     done, names = 0.0, [one.implementation.name for one in plan.planned]
@@ -130,7 +139,7 @@ def _shares(advance: Advance, plan: CasePlan, label: Sequence[str], *, one_by_on
         nonlocal done
         rows = max(done, share * len(names))
         place = min(int(rows), len(names) - 1) if one_by_one else len(names)
-        advance(rows - done, " ".join([*label, *names[place : place + 1]]))
+        advance(rows - done, " ".join(filter(None, [label, *names[place : place + 1]])))
         done = rows
 
     return at

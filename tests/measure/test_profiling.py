@@ -19,6 +19,7 @@ import pytest
 from kernelbench.core import libraries, places
 from kernelbench.core.errors import MissingLibrary, NoCounters, ResultsError
 from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALL_METRICS, ProfiledLaunch
+from kernelbench.core.progress import Advance
 from kernelbench.core.records import Case
 from kernelbench.measure.profiling import probe, profiler, reports
 from kernelbench.measure.profiling.launches import Item, Job, launch_all
@@ -278,10 +279,12 @@ def fake_ncu(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def profile(ncu: Path, folder: Path, project: Project) -> profiler.Profile:
+def profile(
+    ncu: Path, folder: Path, project: Project, advance: Advance = lambda amount, what: None
+) -> profiler.Profile:
     job = Job(FakeDevice, (), 7, job_of(project, "good").items)  # what can be pickled
     folder.mkdir(exist_ok=True)
-    return profiler.profile(job, ncu, folder, 5.0)
+    return profiler.profile(job, ncu, folder, 5.0, advance)
 
 
 def test_the_report_is_read_and_nothing_else_is_left(
@@ -297,6 +300,22 @@ pathlib.Path(sys.argv[-1]).write_text('{"number": 0, "reason": ""}\\n{"number": 
     assert "--clock-control none" in command
     assert "--metrics smsp__inst_executed.sum " in command, "only what this GPU has"
     assert f"{sys.executable} -m kernelbench.measure.profiling.launches" in command
+
+
+def test_progress_names_each_implementation_as_it_ends(
+    fake_ncu: Callable[[str], Path], project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """import time
+outcomes = pathlib.Path(sys.argv[-1]).open('w')
+for number in range(2):
+    print('{"number": %d, "reason": ""}' % number, file=outcomes, flush=True)
+    time.sleep(0.3)
+report.write_text('')"""
+    monkeypatch.setattr(profiler, "read_report", lambda path: (launch("0"), launch("1")))
+    seen: list[tuple[float, str]] = []
+    profile(fake_ncu(body), tmp_path / "run", project, lambda amount, what: seen.append((amount, what)))
+    assert [amount for amount, _ in seen] == [1, 1]
+    assert [what.split()[-1] for _, what in seen] == ["good", "good"]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def gpu(project: Project, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     simulator = FakeSimulator({"compiled": (softmax, 0.0, 0.0)})
     seen: dict[str, Any] = {"jobs": [], "unavailable": "", "values": dict(VALUES)}
 
-    def profile(job: Any, ncu: Any, folder: Any, patience_s: float) -> Profile:
+    def profile(job: Any, ncu: Any, folder: Any, patience_s: float, advance: Any) -> Profile:
         seen["jobs"].append(job)
         launch = ProfiledLaunch("k", "k", (1, 1, 1), (32, 1, 1), seen["values"], stalls={"wait": 1.0})
         failed = {item.number: "no room" for item in job.items if item.name == "other"}

@@ -61,9 +61,8 @@ def profiled(
     job = Job(partial(devices.open_device, device), tuple(request.kernels), request.seed, tuple(items))
     try:
         ncu = profiler(this_machine())
-        with tempfile.TemporaryDirectory() as temporary, progress.stage("Hardware counters", 1) as advance:
-            found = profile(job, ncu, folder or Path(temporary), request.patience_s)
-            advance(1, "")
+        with tempfile.TemporaryDirectory() as temporary, progress.stage("Hardware counters", len(items)) as advance:
+            found = profile(job, ncu, folder or Path(temporary), request.patience_s, advance)
     except NoCounters as error:
         return Profiled(unavailable=str(error))
     own = {(one.case.key, one.name): found.launches.get(one.number) or found.reasons[one.number] for one in items}

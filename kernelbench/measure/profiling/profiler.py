@@ -7,14 +7,16 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelbench.core import places, processes
 from kernelbench.core.errors import NoCounters, ResultsError
 from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALL_METRICS, ProfiledLaunch
+from kernelbench.core.progress import Advance
 from kernelbench.core.texts import one_line
+from kernelbench.measure.bench import short_labels
 from kernelbench.measure.profiling.launches import Job
 from kernelbench.measure.profiling.probe import NO_PERMISSION
 from kernelbench.measure.profiling.reports import read_report
@@ -33,10 +35,10 @@ class Profile:
     reasons: Mapping[int, str]
 
 
-def profile(job: Job, ncu: Path, folder: Path, patience_s: float) -> Profile:
+def profile(job: Job, ncu: Path, folder: Path, patience_s: float, advance: Advance) -> Profile:
     """Profile all items; the report stays in `folder`. `patience_s`: the longest that one run of an item may take.
 
-    NoCounters where ncu cannot read counters here.
+    `advance` is called as items end. NoCounters where ncu cannot read counters here.
     """
     job_file, outcomes, log = (folder / f".profiling.{name}" for name in ("job", "outcomes", "log"))
     report = folder / REPORT
@@ -46,7 +48,7 @@ def profile(job: Job, ncu: Path, folder: Path, patience_s: float) -> Profile:
         outcomes.touch()
         command = profiler_command(ncu, known_metrics(ncu), report, job_file, outcomes)
         limit_s = STARTING_S + PASSES * patience_s * len(job.items)
-        problem = _run(command, log, limit_s)
+        problem = _run(command, log, limit_s, _Watch(job, outcomes, advance))
         if not report.is_file():
             raise NoCounters(problem or "ncu wrote no report")
         try:
@@ -83,12 +85,31 @@ def known_metrics(ncu: Path) -> list[str]:
     return [name for name in wanted if name.partition(".")[0] in known] or wanted
 
 
-def _run(command: Sequence[str], log: Path, limit_s: float) -> str:
+class _Watch:
+    """Follows the lines of `outcomes`: one per item that has run."""
+
+    def __init__(self, job: Job, outcomes: Path, advance: Advance) -> None:
+        labels = short_labels(list({item.case.key: item.case for item in job.items}.values()))
+        self._names = [f"{labels[item.case.key]} {item.name}" for item in job.items]
+        self._outcomes, self._advance = outcomes, advance
+        self._done = self._size = 0
+
+    def __call__(self) -> None:
+        if (size := self._outcomes.stat().st_size) == self._size:
+            return
+        self._size = size
+        done = self._outcomes.read_bytes().count(b"\n")
+        for name in self._names[self._done : done]:
+            self._advance(1, name)
+        self._done = max(done, self._done)
+
+
+def _run(command: Sequence[str], log: Path, limit_s: float, watch: Callable[[], None]) -> str:
     """Run ncu, which prints to `log`; returns why it failed, '' if it did not. NoCounters without permission."""
     paths = [str(places.PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
         process = processes.start(command, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, log)
-        code = processes.wait(process, limit_s)
+        code = processes.wait(process, limit_s, watch)
     except OSError as error:
         raise NoCounters(f"{command[0]} cannot be started ({error.strerror})") from error
     except subprocess.TimeoutExpired:
