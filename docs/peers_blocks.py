@@ -71,6 +71,8 @@ def peers_block(run: Run) -> str:
         said = f"On an {run.device}: {said[0].lower()}{said[1:]}"
     if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
+    if missing := sorted({row.implementation for row in run.rows if row.role == "peer" and row.status == "skipped"}):
+        said += f" Not installed there: {', '.join(missing)}."
     if len(found) > MOST_CASES:
         found = [pair for pair in found if pair.ahead < FAR_BEHIND]
         if not found:
