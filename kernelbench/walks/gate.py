@@ -22,7 +22,6 @@ from kernelbench.measure.versions import (
     with_noise,
     without_equal,
 )
-from kernelbench.planning.twins import twins_text
 from kernelbench.walks.request import Request, read_suites
 
 if TYPE_CHECKING:
@@ -56,10 +55,9 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
             if limits is None and not bench.counting:
                 limits = measured_limits(bench, compiler, progress)
             plans = plans if bench.counting else [with_noise(plan) for plan in plans]
-            twins = None if bench.counting else twins_text(plans)
             title, folder = f"both versions of {suite.name}", (request.out or Path(scratch)) / suite.name
             measuring = SuiteRun(suite, title, request, versions.head, bench, limits, progress)
-            with measuring.into(folder, plans, twins, gate=paths) as record:
+            with measuring.into(folder, plans, twins=not bench.counting, gate=paths) as record:
                 record.built(builds, machine_code_of(plans), compiler.versions)
                 measuring.measure(record, plans)
                 run = record.read()

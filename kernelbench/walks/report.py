@@ -5,9 +5,6 @@ Needs no GPU.
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 from kernelbench.compare.answer import Answer, answer
@@ -16,12 +13,6 @@ from kernelbench.compare.counted_runs import counts_of
 from kernelbench.core.progress import QUIET, Progress
 from kernelbench.runs.folders import find_run, output_folder
 from kernelbench.runs.results import read_run
-
-# Tables and pages need these, and they take a second to import.
-NEEDED = (
-    "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
-)  # fmt: skip
 
 
 def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
@@ -74,16 +65,3 @@ def report_changes(first: str, second: str, out: Path | None, progress: Progress
         write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)
         advance(1, "")
     return changes, page
-
-
-def prepare() -> None:
-    """Import what comparisons and pages need in a thread, while this process waits for another one."""
-    from kernelbench.report.style import load_matplotlib
-
-    def import_all() -> None:
-        with suppress(Exception):  # the module that needs it reports the error
-            load_matplotlib()
-            for name in NEEDED:
-                import_module(name)
-
-    threading.Thread(target=import_all, name="imports", daemon=True).start()
