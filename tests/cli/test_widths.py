@@ -19,9 +19,10 @@ from kernelbench.compare.runs import compare_runs
 from kernelbench.core import places
 from kernelbench.report import explanation, fitting
 from kernelbench.report.explanation import explanations
+from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import changes_between, counted_lines
+from kernelbench.walks.compare import changes_between
 from kernelbench.walks.explain import Explained
 from tests.conftest import Command
 from tests.two_runs import slowed
