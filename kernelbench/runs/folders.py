@@ -6,6 +6,7 @@ import fcntl
 import filecmp
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kernelbench.core import places
-from kernelbench.core.errors import ResultsError
+from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.units import duration_text
@@ -189,6 +190,20 @@ def newest_by_suite(folder: Path) -> dict[str, Path]:
             if suite and (suite not in found or found[suite][0] < started):
                 found[suite] = started, path
     return {suite: path for suite, (_, path) in found.items()}
+
+
+def of_gpus(folders: Sequence[Path]) -> list[tuple[str, Path]]:
+    """The newest run of each suite that at least two folders of runs have, by the folder's name, which names a GPU.
+
+    InputError for two folders of one name.
+    """
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        raise InputError(f"report {' '.join(map(str, folders))}: expected folders of different names, which name GPUs")
+    found = {name: newest_by_suite(folder) for name, folder in zip(names, folders, strict=True)}
+    counts = Counter(suite for own in found.values() for suite in own)
+    common = sorted(suite for suite, count in counts.items() if count > 1)
+    return [(name, own[suite]) for suite in common for name, own in found.items() if suite in own]
 
 
 def find_run(name: str | None) -> tuple[Path, str]:
