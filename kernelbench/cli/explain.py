@@ -17,7 +17,6 @@ from kernelbench.core.errors import InputError
 if TYPE_CHECKING:
     from kernelbench.explain.profiled import ReportExplanation
     from kernelbench.explain.records import CaseExplanation
-    from kernelbench.walks.explain import Explained
 
 
 @click.command()
@@ -76,29 +75,27 @@ def explain(
     _show(streams.while_read(found), form, progress.printing)
 
 
-def _show(found: Iterable[Explained], form: str, printing: Callable[[], AbstractContextManager[None]]) -> None:
+def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], AbstractContextManager[None]]) -> None:
     """Print each case as soon as it is counted, within `printing`; or all cases for a program."""
     from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
-        every = list(found)
-        launches = [launch for one in every for launch in one.launches]
-        say(explanation.as_json([one.explanation for one in every], launches))
+        say(explanation.as_json(list(found)))
         return
     if form != formats.TABLE:
-        rows = [row for one in found for row in explanation.records(one.explanation, one.suite.name)]
+        rows = [row for one in found for row in explanation.records(one)]
         say(formats.formatted(form, rows))
         return
     out = console()
     shown: dict[str, list[CaseExplanation]] = {}
     for one in found:
-        shown.setdefault(one.suite.name, []).append(one.explanation)
+        shown.setdefault(one.suite, []).append(one)
         with printing():
-            for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
+            for part in explanation.case_parts(one, f"{one.suite}: {one.case}"):
                 out.print(part)
             for part in hardware.case_parts(one.launches, one.unavailable):
                 out.print(part)
-            for line in hardware.hand_offs(one.suite.name, one.launches):
+            for line in hardware.hand_offs(one.suite, one.launches):
                 say(line)  # whole, to be copied
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
@@ -111,7 +108,7 @@ def _show_report(found: ReportExplanation, form: str) -> None:
     from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
-        say(explanation.as_json([found.explanation], found.launches))
+        say(explanation.as_json([found]))
     elif form != formats.TABLE:
         say(formats.formatted(form, hardware.records(found.launches)))
     else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelbench.core.counters import Counters
+from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.units import time_text
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.evidence import Evidence
@@ -74,3 +75,6 @@ class CaseExplanation:
     evidence: tuple[Evidence, ...]
     missing: Mapping[str, str] = field(default_factory=dict)  # implementations that were not counted, with the reason
     listings: Sequence[Listing] = ()
+    suite: str = ""
+    launches: Sequence[CountedLaunch] = ()  # with hardware counters, where they were asked for
+    unavailable: str = ""  # why there are no hardware counters

@@ -18,10 +18,10 @@ from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
+from kernelbench.explain.records import CaseExplanation
 from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import story
-from kernelbench.report.explanation import Explained
 from kernelbench.report.pages import own_file, rendered, write_page
 from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
@@ -42,7 +42,7 @@ def write_report(
     out: Path,
     published: Published | None = None,
     drawn: Sequence[Chart] = (),
-    explained: Explained | None = None,
+    explained: tuple[Sequence[CaseExplanation], str] = ((), ""),
 ) -> Path:
     """Write the page to `out`, below 3 MB: a run that is too large goes without the strips of its samples.
 
@@ -62,7 +62,7 @@ def render(
     verdicts: Sequence[ClaimVerdict],
     published: Published,
     drawn: Sequence[Chart] = (),
-    explained: Explained | None = None,
+    explained: tuple[Sequence[CaseExplanation], str] = ((), ""),
     data: Sequence[tuple[str, str]] = (),
     with_strips: bool = True,
 ) -> str:
@@ -83,7 +83,7 @@ def render(
         "peers": peer_texts.section(run),
         "peer_chart": charts.get(PEER_CHART),
         "charts": _other_charts(drawn, with_answer=not verdicts),
-        "explained": explanation.section(explained, run) if explained else None,
+        "explained": explanation.section(run, *explained),
         "rows": [] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
         "counts": counts.page_table(run) if run.simulated else {},
         "counts_note": counts.note(run) if run.simulated else "",

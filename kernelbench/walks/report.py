@@ -20,7 +20,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.drawing import draw_all
-    from kernelbench.report.explanation import Explained, explanations
+    from kernelbench.report.explanation import explanations
     from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
 
@@ -38,8 +38,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
             assert chart.drawn  # here, where no copy of the process drew it
             advance(1, "page")
         write_charts(charts, page.parent / "charts")
-        cases, source = explanations(found.run, found.ledger)
-        explained = Explained(cases, source) if cases else None
+        explained = explanations(found.run, found.ledger)
         write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
         advance(1, "")
     return page

@@ -23,7 +23,6 @@ from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import changes_between
-from kernelbench.walks.explain import Explained
 from tests.conftest import Command
 from tests.two_runs import slowed
 
@@ -91,9 +90,8 @@ def test_compare_and_run_of_recorded_runs(folder, at: At) -> None:
 def test_explain_of_recorded_runs(folder, at: At) -> None:
     found = answer(read_run(folder))
     cases, _ = explanations(found.run, found.ledger)
-    shown = [Explained(suite, case) for case in cases for suite in [type("Suite", (), {"name": found.run.suite})()]]
     assert all(list(explanation.case_parts(case, "title")) for case in cases)
-    check_widths(at, lambda: explain._show(shown, "table", nullcontext))
+    check_widths(at, lambda: explain._show(cases, "table", nullcontext))
 
 
 def test_two_runs(at: At) -> None:
