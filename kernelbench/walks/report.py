@@ -46,7 +46,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
 
 def report_changes(first: str, second: str, out: Path | None, progress: Progress = QUIET) -> tuple[Changes, Path]:
     """Write the page of what changed: changes.html in the second run's output folder, or `out`."""
-    from kernelbench.compare.claim_changes import claim_changes
+    from kernelbench.compare.claims import claim_changes
     from kernelbench.compare.runs import compare_runs
     from kernelbench.report.change_page import write_change_page
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.compare.changes import Change, Changes, Judged
-from kernelbench.compare.claim_changes import ClaimChange
+from kernelbench.compare.claims import ClaimChange
 from kernelbench.core import places
 from kernelbench.report.change_page import render, sentences
 from kernelbench.report.change_page_chart import MOST_NAMED, charts, lanes
