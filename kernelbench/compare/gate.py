@@ -14,8 +14,7 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
-from kernelbench.compare.changes import BROKEN, Change, Changes, Judged
-from kernelbench.compare.deciding import more_samples, open_text, verdict_of
+from kernelbench.compare.changes import BROKEN, Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.measured import Measured, Timed, speedup
 from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.methods import CACHES

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.changes import Verdict
-from kernelbench.compare.deciding import more_samples, verdict_of
+from kernelbench.compare.changes import Verdict, more_samples, verdict_of
 from kernelbench.core import statistics
 from kernelbench.core.methods import CACHES, METHODS, shared_method
 from kernelbench.core.operations import shape_text

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from kernelbench.compare.changes import open_text
 from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.compare.deciding import open_text
 from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of

@@ -9,8 +9,7 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.between import differences, libraries_alike, title
-from kernelbench.compare.changes import Change, Changes, Judged
-from kernelbench.compare.deciding import more_samples, open_text, verdict_of
+from kernelbench.compare.changes import Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, matched, side_of
 from kernelbench.core import places
 from kernelbench.core.errors import InputError

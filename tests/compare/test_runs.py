@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.compare.changes import CHANGES
-from kernelbench.compare.deciding import verdict_of
+from kernelbench.compare.changes import CHANGES, verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import columns, places
