@@ -17,7 +17,7 @@ from kernelbench.compare.between import code_state
 from kernelbench.compare.changes import BROKEN, Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.measured import Measured, Timed, speedup
 from kernelbench.core.counters import SECTOR_BYTES, Counters
-from kernelbench.core.methods import CACHES
+from kernelbench.core.records import CACHES
 from kernelbench.explain.counted import moved_bytes
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.measured import Measured, Ratio, Timed, speedup
-from kernelbench.core.methods import CACHES
+from kernelbench.core.records import CACHES
 from kernelbench.runs import results
 from kernelbench.runs.results import Run
 

@@ -15,8 +15,7 @@ from kernelbench.core.contracts import (
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
 from kernelbench.core.launch_texts import unread_inputs
-from kernelbench.core.methods import CACHES, Cache
-from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
+from kernelbench.core.records import CACHES, Arrays, Cache, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.case_data import CaseData

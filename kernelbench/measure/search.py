@@ -18,9 +18,17 @@ import numpy as np
 
 import kernelbench
 from kernelbench.core import dtypes
-from kernelbench.core.methods import METHODS, shared_method
 from kernelbench.core.progress import Advance
-from kernelbench.core.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
+from kernelbench.core.records import (
+    METHODS,
+    Case,
+    Implementation,
+    LaunchPlan,
+    Measurement,
+    Operation,
+    Result,
+    shared_method,
+)
 from kernelbench.core.statistics import paired_ratio_interval
 from kernelbench.core.tunable import values_text
 from kernelbench.measure import kernel_tuner

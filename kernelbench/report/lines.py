@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.core.methods import METHODS
+from kernelbench.core.records import METHODS
 from kernelbench.report import copies, palette, style, view
 from kernelbench.report.case_axis import Layout, laid_out, ticks
 from kernelbench.report.palette import Look

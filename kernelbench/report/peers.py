@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log
 
-from kernelbench.core.methods import shared_method
-from kernelbench.core.records import WRITTEN_HERE
+from kernelbench.core.records import WRITTEN_HERE, shared_method
 from kernelbench.report import copies, view
 from kernelbench.report.case_axis import Curve
 from kernelbench.runs.records import Row

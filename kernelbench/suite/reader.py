@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelbench.core.documents import Entries, Form, Items, Refused, Value, read_document
-from kernelbench.core.methods import CACHES
 from kernelbench.core.problems import Problems, shown, suggest
-from kernelbench.core.records import Operation, Suite
+from kernelbench.core.records import CACHES, Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
 from kernelbench.suite.change import Changes, changed
 from kernelbench.suite.expand import expand
