@@ -19,7 +19,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
-from kernelbench.runs.results import ENVIRONMENT_FILE, results_file
+from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims and tell durations
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
@@ -246,3 +246,49 @@ def _suite_of(folder: Path) -> str:
         return str(read_environment(folder / ENVIRONMENT_FILE).get("suite") or "")
     except ResultsError:
         return ""
+
+
+DEPTH = 3  # folders below the given one in which runs are looked for
+
+
+def series_in(folder: Path, suite: str | None) -> tuple[dict[tuple[str, str], list[Run]], list[str]]:
+    """Runs by suite and GPU, in time; and why others are left out."""
+    groups: dict[tuple[str, str], list[Run]] = {}
+    left_out: list[str] = []
+    for path in _folders(folder):
+        try:
+            run = read_run(path)
+        except ResultsError as error:
+            left_out.append(str(error))
+            continue
+        if suite in (None, run.suite):
+            if reason := _why_not(run):
+                left_out.append(f"{path}: {reason}")
+            else:
+                groups.setdefault((run.suite, run.device), []).append(run)
+    for runs in groups.values():
+        runs.sort(key=lambda run: str(run.environment["started"]))
+    return groups, left_out
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    """The runs in a folder, a few levels deep; links to folders are not followed."""
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such folder; expected one that holds the folders of runs")
+    for path, below, _ in os.walk(folder):
+        below.sort()
+        if is_run(Path(path)):
+            yield Path(path)
+        if len(Path(path).relative_to(folder).parts) >= DEPTH:
+            below.clear()
+
+
+def _why_not(run: Run) -> str:
+    """Why a run has no place in a history; '' if it has one."""
+    if run.simulated:
+        return "a run of the simulator, which has no times"
+    if not run.environment.get("started"):
+        return "environment.json does not say when it was started"
+    if "gate" in run.environment:
+        return "a run of `kernelbench gate`, whose HEAD may never have been merged"
+    return "" if any(row.times for row in run.rows) else "no row has a time"

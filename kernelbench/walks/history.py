@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
-from kernelbench.runs.series import series_in
+from kernelbench.runs.folders import series_in
 
 if TYPE_CHECKING:
     from kernelbench.compare.history import History
