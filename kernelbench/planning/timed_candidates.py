@@ -1,5 +1,5 @@
-"""Recorded times of candidates: their physical quantities, computed when they are needed, so that times stay of use when
-the definition of a quantity changes; and entries of a table where another candidate surely beats the choice."""
+"""Recorded times of candidates: their physical quantities, computed when they are needed, so that times stay of use
+when the definition of a quantity changes; and entries of a table where another candidate surely beats the choice."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims and tell
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown if the user has no run
 _STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
+DEPTH = 3  # folders below a given one in which the runs of a history are looked for
 _TRIES = 100  # names tried for a new folder, while other runs take them
 
 
@@ -246,9 +247,6 @@ def _suite_of(folder: Path) -> str:
         return str(read_environment(folder / ENVIRONMENT_FILE).get("suite") or "")
     except ResultsError:
         return ""
-
-
-DEPTH = 3  # folders below the given one in which runs are looked for
 
 
 def series_in(folder: Path, suite: str | None) -> tuple[dict[tuple[str, str], list[Run]], list[str]]:
