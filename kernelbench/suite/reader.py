@@ -1,4 +1,4 @@
-"""Finds the suite file that the user means and reads it: checks every key, notes every mistake with its line, and expands blocks."""
+"""Finds the suite file that the user means, and reads it: every mistake with its line, blocks expanded."""
 
 from __future__ import annotations
 
