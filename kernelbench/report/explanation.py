@@ -140,7 +140,6 @@ def listing_table(listing: Listing) -> Table:
 def line_cells(line: Line) -> tuple[str, ...]:
     """Cells from the second of _LINE_COLUMNS on; sectors and wavefronts with their ratio to the fewest possible."""
     own = line.counters
-    requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
     ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
     shared_ideal = own.shared_load_ideal_wavefronts + own.shared_store_ideal_wavefronts
     shared_ideal += own.shared_copy_ideal_wavefronts + own.shared_atomic_requests
@@ -148,7 +147,7 @@ def line_cells(line: Line) -> tuple[str, ...]:
     return (
         _count(own.warp_instructions),
         f"{own.lanes_per_instruction:.1f}" if own.warp_instructions else "",
-        _count(requests),
+        _count(own.global_requests),
         _excess(own.global_sectors, ideal),
         _count(own.shared_requests),
         _excess(own.shared_wavefronts, shared_ideal),

@@ -62,7 +62,8 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         drawn = []
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
             layout = laid_out({row.case: row.words for row in of_dtype}, to_scale=True)
-            drawn.append(draw(axis, [_time_mark(row) for row in of_dtype], layout, looks))
+            marks = [Mark(row.case, row.implementation, view.seconds(row), row.method == "graph") for row in of_dtype]
+            drawn.append(draw(axis, marks, layout, looks))
             _floor_lines(axis, run, of_dtype, drawn[-1])
             axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
@@ -70,10 +71,6 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         for axis, places in zip(panels, drawn, strict=True):
             names_beside(axis, names_of(places, looks))
     return figure
-
-
-def _time_mark(row: Row) -> Mark:
-    return Mark(row.case, row.implementation, view.seconds(row), hollow=row.method == "graph")
 
 
 def named_panels(count: int, height: float, names: Sequence[str] | set[str]) -> tuple[Figure, Sequence[Axes]]:

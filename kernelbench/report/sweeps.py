@@ -93,7 +93,9 @@ def sweep_figure(
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
-    spare = _yardsticks(run)[1:]  # of several copies the best is drawn, and one of their counts
+    spare = list(dict.fromkeys(row.implementation for row in run.rows if row.role == "yardstick"))[
+        1:
+    ]  # of several copies the best is drawn, and one of their counts
     known = (name for name in view.implementations(run) if name not in spare)
     names = [name for name in (*known, copies.BEST) if _is_in(name, curves, rates, counted)]
     kinds = (["rate"] if cache else []) + metrics
@@ -152,10 +154,6 @@ def _counts(curves: Sequence[Curve], counted: Mapping[str, Mapping[str, Counted]
 
 def _is_in(name: str, curves: Sequence[Curve], *tables: Mapping[str, Mapping[str, Any]]) -> bool:
     return any(name in table.get(case, {}) for table in tables for curve in curves for case in curve.points.values())
-
-
-def _yardsticks(run: Run) -> list[str]:
-    return list(dict.fromkeys(row.implementation for row in run.rows if row.role == "yardstick"))
 
 
 def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
