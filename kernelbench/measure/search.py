@@ -24,7 +24,6 @@ from kernelbench.core.records import (
     Case,
     Implementation,
     LaunchPlan,
-    Measurement,
     Operation,
     Result,
     shared_method,
@@ -198,7 +197,7 @@ class Search:
             self.rule = replace(self.rule, status="failed" if rule.status == "ok" else rule.status, reason=reason)
             return {key: Candidate(dict(key), "left out") for key in keys}
         if final or self.rule_s is None:
-            preferred = _preferred(rule.measurements)
+            preferred = min(rule.measurements, key=lambda one: METHODS.index(one.method))
             self.rule_s, self.rule_method = preferred.median_s, preferred.method
         return {key: _candidate(dict(key), one, rule, final) for key, one in zip(keys, results, strict=True)}
 
@@ -269,7 +268,3 @@ def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: b
     samples = np.asarray(own.samples_s), np.asarray(other.samples_s)
     share, low, high = paired_ratio_interval(*samples, (shared[0], shared[1]))
     return Candidate(values, "ok", "", own.median_s, share, low, high, final, method)
-
-
-def _preferred(measurements: Sequence[Measurement]) -> Measurement:
-    return min(measurements, key=lambda one: METHODS.index(one.method))
