@@ -7,8 +7,6 @@ the entries and renamed in one step, so it is complete or absent. A damaged entr
 cannot be read, and is made again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The command `doctor`: what kernelbench needs here, one line each, with the way to get what is missing."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

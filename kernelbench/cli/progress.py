@@ -1,7 +1,5 @@
 """Progress on stderr: one line that stays up to date on a terminal, a line every 30 seconds elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

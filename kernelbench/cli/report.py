@@ -1,7 +1,5 @@
 """The command `report`: a run as one HTML page, or what changed between two runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

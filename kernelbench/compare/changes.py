@@ -1,7 +1,5 @@
 """What two runs on disk say of each other: the rows that `compare` makes and `report` shows, and how one is decided."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

@@ -1,7 +1,5 @@
 """Which published claims hold in a run, and why; and those whose verdict differs between two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -4,8 +4,6 @@ Both were timed in the same rounds, so nothing is allowed for drift. The band of
 versions in the same rounds, and from the step of the clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, expm1, log, log1p

@@ -5,8 +5,6 @@ share of a GPU's peak are never typed but computed here from bytes and time, so 
 `above-peak` can be reproduced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

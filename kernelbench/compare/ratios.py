@@ -1,7 +1,5 @@
 """Speed-ups within a run, against one of its implementations or against the published times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Two runs on disk against each other: a verdict for each row that both have, and what it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log, log1p
 

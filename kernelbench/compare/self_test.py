@@ -1,8 +1,6 @@
 """What a self-test says of a machine: how often rows of the same code are told apart, how far times drift within a
 run, and how small a difference is found, by length of kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Medians with intervals, and ratios of medians: pure functions over samples in seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, lru_cache
 

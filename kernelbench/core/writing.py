@@ -1,7 +1,5 @@
 """The kind of what lies at a path, and files that are written in one step."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

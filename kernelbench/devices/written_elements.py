@@ -1,7 +1,5 @@
 """The elements of an output that a sample of blocks wrote, from maps of sectors and bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,8 +1,6 @@
 """The explanation of a case: metrics that differ, one sentence per rule that applies, bounds, and published
 statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 

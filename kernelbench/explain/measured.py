@@ -1,7 +1,5 @@
 """Puts the launches that Nsight Compute recorded beside those of the simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 

@@ -4,8 +4,6 @@ The metrics, rules and tables are those of the simulator's counts, as far as the
 are for what only hardware counts: occupancy, stalls, DRAM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

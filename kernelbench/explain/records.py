@@ -1,7 +1,5 @@
 """Records of the explanation of a case: metrics that differ, sentences, bounds, and published statements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs one case: allocate its arrays, verify every implementation, time those that are correct."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Inputs of a case: filled, changed between samples, and checked for writes by kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 A time near the floor is mostly launch overhead, and no kernel can move bytes faster than the ceiling.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What is asked of a device, and the device opened: a GPU in a worker process, or the simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace

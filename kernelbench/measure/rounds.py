@@ -6,8 +6,6 @@ samples are repeated while there is time. Two more rounds are verified sample by
 among the first, and the last, on new inputs.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A suite that is measured into a run on disk: every finished case is there before the next begins."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

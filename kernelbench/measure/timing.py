@@ -8,8 +8,6 @@ cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided b
               kernel, so its launch overhead of 1.5 to 3 us is not counted. For kernels below ~20 us.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

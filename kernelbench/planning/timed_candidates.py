@@ -1,8 +1,6 @@
 """Recorded times of candidates: their physical quantities, computed when they are needed, so that times stay of use
 when the definition of a quantity changes; and entries of a table where another candidate surely beats the choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import kernelbench

@@ -4,8 +4,6 @@ Nothing differs between the two, so a difference in a run is noise. Twins have r
 from which noise is computed; comparisons, charts and claims leave them out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The page of a fleet, one offline HTML file, and the same as CSV and JSON beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -3,8 +3,6 @@
 Absolute times are never set side by side between kinds of GPUs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -5,8 +5,6 @@ by graphs does not cost the others theirs.
 Ours are the kernels whose origin is here. On each case the fastest of ours counts, and the fastest of the peers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

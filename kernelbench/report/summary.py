@@ -1,7 +1,5 @@
 """The answer of a run in a few lines, for the first lines of `compare` and the last ones of `run`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache

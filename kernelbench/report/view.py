@@ -3,8 +3,6 @@
 Console, charts and page share these, so that all of them use the same names and show the same times.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 What is read here has the types on which other modules rely, and no characters that control a terminal.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """Folders of runs: the place of a new one, locks against other writers, and the run that the user means."""
 
-from __future__ import annotations
-
 import fcntl
 import filecmp
 import os

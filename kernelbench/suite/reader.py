@@ -1,7 +1,5 @@
 """Finds the suite file that the user means, and reads it: every mistake with its line, blocks expanded."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Mapping

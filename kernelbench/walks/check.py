@@ -1,7 +1,5 @@
 """check: suites with every distribution of inputs -> device -> plans -> build -> verify."""
 
-from __future__ import annotations
-
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Result
 from kernelbench.core.stopwatch import Stopwatch

@@ -1,7 +1,5 @@
 """explain: suites -> plans -> build -> counters of the simulator -> explanation. Nothing is verified or timed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

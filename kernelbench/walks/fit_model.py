@@ -1,7 +1,5 @@
 """tune --model, then: recorded times -> a cost function fitted -> its constants, and what beats its choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 The runs are those of a fleet, or of folders that were recorded one by one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

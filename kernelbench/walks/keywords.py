@@ -1,7 +1,5 @@
 """run, for Python: keywords -> request -> run -> tables."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields

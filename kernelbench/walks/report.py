@@ -3,8 +3,6 @@
 Needs no GPU.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kernelbench.compare.answer import Answer, answer

@@ -1,7 +1,5 @@
 """What the user asked for, and the suites that this names: where walks begin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

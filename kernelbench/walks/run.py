@@ -3,8 +3,6 @@
 Walks print nothing: what goes on goes to the `Progress` they are given, and results come back as records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """simulate: a .cu or .ptx -> PTX -> the simulator. One launch of one kernel, with arrays described by text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """tune: kernels and their cases -> device -> candidates, planned, built, verified and timed -> what a table keeps."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 
