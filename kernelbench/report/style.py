@@ -33,7 +33,7 @@ VARIABLES = {
 }  # fmt: skip
 _loading = threading.Lock()
 # Tables and pages need these, and they take a second to import.
-_NEEDED = (
+NEEDED = (
     "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
 )  # fmt: skip
@@ -93,7 +93,7 @@ def import_ahead() -> None:
     def import_all() -> None:
         with suppress(Exception):  # the module that needs it reports the error
             load_matplotlib()
-            for name in _NEEDED:
+            for name in NEEDED:
                 import_module(name)
 
     threading.Thread(target=import_all, name="imports", daemon=True).start()
