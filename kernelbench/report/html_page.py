@@ -4,14 +4,12 @@ Suites, kernels and ledger may come from anywhere, so all their text is escaped,
 forbids itself to load anything or to run any script but its own.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from kernelbench.compare.comparison import Comparison, baselines
@@ -22,14 +20,12 @@ from kernelbench.explain.records import CaseExplanation
 from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import story
+from kernelbench.report.drawing import Chart
 from kernelbench.report.pages import own_file, rendered, write_page
 from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
 from kernelbench.runs.results import ENVIRONMENT_FILE, SAMPLES_FILE, Run, results_file
-
-if TYPE_CHECKING:
-    from kernelbench.report.drawing import Chart
 
 MAX_BYTES = 3_000_000
 PAGE_FILES = ("comparison.csv", "claims.csv")

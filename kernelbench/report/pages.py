@@ -3,18 +3,14 @@
 What they show may come from anywhere, so all text is escaped; only style, scripts and drawings of our own are not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.report import style
-
-if TYPE_CHECKING:
-    from kernelbench.report.drawing import Chart
+from kernelbench.report.drawing import Chart
 
 _HERE = Path(__file__).parent
 _NONE: Mapping[str, Any] = {}

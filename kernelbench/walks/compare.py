@@ -1,17 +1,13 @@
 """compare: a run on disk -> ledger -> ratios and verdicts; or two runs against each other. Needs no GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.changes import Changes
+from kernelbench.compare.runs import compare_runs
 from kernelbench.core.progress import QUIET, Progress
 from kernelbench.runs.folders import find_run
 from kernelbench.runs.results import read_run
-
-if TYPE_CHECKING:
-    from kernelbench.compare.changes import Changes
 
 
 def answer_of(run_name: str | None, baseline: str | None, progress: Progress = QUIET) -> tuple[Answer, str]:
@@ -31,8 +27,6 @@ def changes_between(
     progress: Progress = QUIET,
 ) -> Changes:
     """The second run against the first; each a folder or the name of a run or suite."""
-    from kernelbench.compare.runs import compare_runs
-
     folders = [find_run(name)[0] for name in (first, second)]
     with progress.stage("Comparing", 3) as advance:
         advance(0, f"reading {first}")

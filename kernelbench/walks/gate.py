@@ -1,13 +1,11 @@
 """gate: two versions of kernels -> pairs whose machine code differs -> measured in the same rounds -> verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from kernelbench.compare.gate import Gated, changes_of, counted
 from kernelbench.core.progress import Progress
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits
 from kernelbench.measure.opening import opened
@@ -24,9 +22,6 @@ from kernelbench.measure.versions import (
 )
 from kernelbench.walks.request import Request, read_suites
 
-if TYPE_CHECKING:
-    from kernelbench.compare.gate import Gated
-
 
 def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterator[Gated]:
     """Measure HEAD's kernels beside BASE's, suite by suite, where their machine code differs; without suites those that
@@ -35,7 +30,6 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
     `request.out`: a folder that keeps a run per suite; None keeps none.
     """
     from kernelbench.build import find_compiler
-    from kernelbench.compare.gate import Gated, changes_of, counted
 
     versions, paths = load_versions(base, head), {"base": str(base), "head": str(head)}
     request = replace(request, kernels=versions.own, suites=request.suites or suites_of(versions, base, head))

@@ -9,6 +9,7 @@ from kernelbench.measure.opening import opened_to_tune
 from kernelbench.measure.search import Search
 from kernelbench.planning.candidates import Tuned
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.suite.to_tune import cases_to_tune, kernels_to_tune
 from kernelbench.walks.request import Request, read_suites
 
 BUDGET_S = 300.0
@@ -23,7 +24,6 @@ def tune(
     that these implementations name.
     """
     from kernelbench.build import find_compiler
-    from kernelbench.suite.to_tune import cases_to_tune, kernels_to_tune
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_tune(operation, names, catalog.implementations)
