@@ -1,7 +1,5 @@
 """What commands print of recorded runs, in windows of all widths: no line is too long, no word of an answer is cut."""
 
-from __future__ import annotations
-
 import io
 import re
 import time

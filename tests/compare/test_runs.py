@@ -1,7 +1,5 @@
 """Two runs against each other: what is the same stays the same, what was planted is found, and nothing is dropped."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

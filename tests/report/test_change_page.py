@@ -1,7 +1,5 @@
 """The page of two runs: what it says, names and counts, that it loads nothing, and that it fits a telephone."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What counters explain, as the terminal, the page and JSON show it."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace
