@@ -24,8 +24,6 @@ _DATA = (".nv.constant", ".nv.global")  # prefixes of the sections of constants 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The machine code of one entry."""
-
     hash: str  # of its bytes without padding
     instructions: int  # in the code, not executed
 

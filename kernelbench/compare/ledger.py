@@ -100,7 +100,6 @@ class Figure:
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Bytes over time."""
         seconds = self.seconds
         return self.moved_bytes / seconds if self.moved_bytes and seconds else None
 

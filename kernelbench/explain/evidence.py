@@ -47,7 +47,6 @@ class Statement:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The implementations that it names."""
         return (self.of, self.than) if isinstance(self.than, str) else (self.of,)
 
 

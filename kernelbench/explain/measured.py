@@ -61,7 +61,6 @@ def _launch(
 
 
 def _by_size(stalls: Mapping[str, float]) -> dict[str, float]:
-    """Reasons that occurred, the largest first."""
     return dict(sorted(((name, value) for name, value in stalls.items() if value), key=lambda item: -item[1]))
 
 

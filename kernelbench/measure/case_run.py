@@ -50,8 +50,6 @@ def settings_for(
 
 
 class CaseRun:
-    """Runs all implementations of one case."""
-
     def __init__(
         self,
         device: Device,

@@ -48,7 +48,6 @@ class Inputs:
         self._flat = {spec.name: arrays[spec.name].reshape(-1) for spec in self.specs}
 
     def fill(self, seed: int) -> None:
-        """Fill all inputs."""
         self._device.fill(self.arrays, self._all_specs, seed)
         self.seed = seed
         self.filled += 1

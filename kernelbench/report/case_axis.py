@@ -203,7 +203,6 @@ def _falls(before: str, after: str) -> bool:
 
 
 def ticks(axis: Axes, layout: Layout) -> None:
-    """Draw ticks and captions."""
     room = layout.right + 1  # for so many cases
     if not layout.captioned:
         labels = [word_texts(words, number_text) for words in layout.words.values()]

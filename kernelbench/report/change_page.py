@@ -52,7 +52,6 @@ def write_change_page(
 
 
 def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:
-    """The page as text."""
     names = Names.of(changes)
     changed = [row for verdict in CHANGED for row in largest_first(changes.of(verdict))]
     broken = [row for row in changes.rows if row.is_broken]

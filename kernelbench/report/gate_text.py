@@ -80,7 +80,6 @@ def _pairs(found: Gated) -> str:
 
 
 def counts_table(found: Gated) -> RenderableType:
-    """For the terminal."""
     return list_table(COUNTS, _counts(found.counts), "Counts that changed")
 
 

@@ -42,8 +42,6 @@ class Mark:
 
 @dataclass(frozen=True)
 class Place:
-    """A point of a line."""
-
     x: float
     mark: Mark
     line: int | None  # of the stretch; None without a line

@@ -54,7 +54,6 @@ def cases_text(number: int) -> str:
 
 
 def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
-    """The answer first."""
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
     in_mean = view.ratio_text(peers.mean([pair.ahead for pair in found]))
@@ -124,7 +123,6 @@ def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
 
 
 def section(run: Run) -> dict[str, Any] | None:
-    """For the page."""
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None

@@ -268,7 +268,6 @@ def _level(axes: Sequence[Axes]) -> None:
 
 
 def _legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
-    """The names, beside the panels."""
     handles: dict[str, Any] = {}
     for axis in axes:
         found, labels = axis.get_legend_handles_labels()

@@ -155,7 +155,6 @@ def new_table(title: str, kinds: Iterable[Column] = (), rows: Iterable[Sequence[
 
 
 def columns(kind: Options, *headers: str) -> list[Column]:
-    """Columns of one kind."""
     return [(header, kind) for header in headers]
 
 
