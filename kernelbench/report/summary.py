@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from math import exp, log
 from pathlib import Path
+from statistics import geometric_mean
 
 from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.comparison import ComparedRow, Comparison
@@ -41,7 +41,7 @@ def _speeds(run: Run, comparison: Comparison) -> list[str]:
         if row.speedup and row.cache == "cold" and not row.is_baseline and roles.get(row.implementation) != "yardstick":
             found.setdefault(row.implementation, []).append(row)
     cited = [name for name, rows in found.items() if any(row.published_speedup for row in rows)]
-    ranked = sorted(found, key=lambda name: -_mean([row.speedup or 1.0 for row in found[name]]))
+    ranked = sorted(found, key=lambda name: -geometric_mean(row.speedup or 1.0 for row in found[name]))
     kernels = [name for name in ranked if roles.get(name) == "kernel"]  # claims are about kernels, not about libraries
     named = [name for name in ranked if name in cited][:MOST_CITED] or kernels[:1] or ranked[:1]
     return [_speed(name, found[name]) for name in named]
@@ -58,10 +58,6 @@ def _speed(name: str, rows: Sequence[ComparedRow]) -> str:
 
 def _range(ratios: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys((view.ratio_text(min(ratios)), view.ratio_text(max(ratios)))))
-
-
-def _mean(ratios: Sequence[float]) -> float:
-    return exp(sum(map(log, ratios)) / len(ratios))
 
 
 def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
