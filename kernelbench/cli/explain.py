@@ -13,6 +13,7 @@ from kernelbench.cli.options import CHOICE, FORM, FULL, NVCC, PLACE, SEED, TEXT,
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import streams
 from kernelbench.core.errors import InputError
+from kernelbench.core.texts import one_line
 
 if TYPE_CHECKING:
     from kernelbench.explain.profiled import ReportExplanation
@@ -62,13 +63,14 @@ def explain(
       kernelbench explain --ncu-rep mine.ncu-rep
     """
     from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.explain.profiled import explain_report
+    from kernelbench.measure.profiling import reports
     from kernelbench.walks.explain import explain as walk
-    from kernelbench.walks.explain import explain_file
 
     if bool(suites) == bool(report):
         raise InputError("explain: name a suite, or a report with --ncu-rep FILE, not both")
     if report:
-        _show_report(explain_file(report), form)
+        _show_report(explain_report(one_line(report.name), reports.read_report(report)), form)
         return
     progress = ConsoleProgress()
     found = walk(request_of(suites, options), gpu, progress, lines=lines, measured=measured)

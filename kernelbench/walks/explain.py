@@ -2,24 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from kernelbench.compare.ledger import claims_about, read_ledger
 from kernelbench.core import places
 from kernelbench.core.errors import NoCounters
 from kernelbench.core.progress import Advance, Progress
-from kernelbench.core.texts import one_line
 from kernelbench.devices import SIMULATED_GPU
 from kernelbench.devices.gpu_lock import gpu_to_itself
 from kernelbench.devices.known import known_gpu
 from kernelbench.explain.case import explain_case
-from kernelbench.explain.profiled import ReportExplanation, explain_report
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import opened
-from kernelbench.measure.profiling import reports
 from kernelbench.measure.profiling.passes import Profiled, beside, gpu_here, profiled
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.report.view import case_labels
@@ -67,8 +63,3 @@ def explain(
 def _about(case: str, advance: Advance) -> Advance:
     """`advance` that says the case before what is being done."""
     return lambda amount, what: advance(amount, f"{case} {what}")
-
-
-def explain_file(path: Path) -> ReportExplanation:
-    """Explain the kernels of a report of Nsight Compute, whoever made it; needs no GPU."""
-    return explain_report(one_line(path.name), reports.read_report(path))
