@@ -35,9 +35,10 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
     by_share = first.device != second.device
     pairs, rest = matched(*sides, by_share)
     if not pairs:
+        first_one = f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
         raise InputError(
             f"{first.folder} and {second.folder}: no row with a time in common; expected at least one case that one "
-            f"implementation was timed on in both. {_first_reason(rest)}"
+            f"implementation was timed on in both. {first_one}"
         )
     drift, told = _drift(sides, pairs, by_share)
     methods = dict.fromkeys(pair.key[3] for pair in pairs)
@@ -70,10 +71,6 @@ def _check_times(run: Run) -> None:
         )
     if all(row.median_s is None for row in run.rows):
         raise InputError(f"{run.folder}: no row has a time; expected a run that measured something")
-
-
-def _first_reason(rest: Sequence[Change]) -> str:
-    return f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
 
 
 # ---- Judging -------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from typing import Any
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.report import style
-from kernelbench.report.drawing import Chart
 
 _HERE = Path(__file__).parent
 _NONE: Mapping[str, Any] = {}
@@ -37,12 +36,10 @@ def rendered(template: str, values: Mapping[str, Any], filters: Mapping[str, Cal
     templates = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    templates.filters.update(filters, drawing=_chart)
+    templates.filters.update(
+        filters, drawing=lambda chart: drawing(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
+    )
     return templates.get_template(template).render(values, css=own_file("page.css"))
-
-
-def _chart(chart: Chart) -> Any:
-    return drawing(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
 
 
 def write_page(out: Path, text: str, beside: Mapping[str, str] = _NONE) -> Path:
