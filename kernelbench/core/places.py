@@ -2,7 +2,6 @@
 in a wheel."""
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -66,5 +65,6 @@ def tuned() -> tuple[Path, ...]:
 
 
 def locks() -> Path:
-    """Folder of the locks on GPUs, which all users of this machine share."""
-    return Path(tempfile.gettempdir())
+    """Folder of the locks on GPUs, which all users of this machine share: KERNELBENCH_LOCKS, else /tmp. Not TMPDIR,
+    which differs from job to job where a scheduler sets it."""
+    return Path(os.environ.get("KERNELBENCH_LOCKS") or "/tmp")

@@ -18,7 +18,7 @@ def gpu_to_itself(device: Mapping[str, Any], progress: Progress, *, wait: bool =
     """Lock the GPU that `device` describes (`pci_bus_id`, else `name`) against other runs of kernelbench.
 
     Waits for another run that holds it, and says so; InputError if `wait` is False. The lock is the operating system's,
-    on a file in the temporary folder that all users share, and ends with the process, however that ends. If the file
+    on a file in a folder that all users share, and ends with the process, however that ends. If the file
     cannot be made, the run goes on, and says so.
     """
     which = str(device.get("pci_bus_id") or device["name"])
@@ -30,8 +30,8 @@ def gpu_to_itself(device: Mapping[str, Any], progress: Progress, *, wait: bool =
             _take(file, device["name"], progress, wait=wait)
         except OSError as error:
             progress.say(
-                f"Other runs of kernelbench cannot be kept off {device['name']} ({error}); set TMPDIR to a writable "
-                "folder"
+                f"Other runs of kernelbench cannot be kept off {device['name']} ({error}); name a writable folder in "
+                "KERNELBENCH_LOCKS"
             )
         yield
 

@@ -13,6 +13,9 @@ from kernelbench.core.records import Arrays, ArraySpec, Case, Operation, Referen
 from kernelbench.measure.inputs import Inputs
 
 MOST_TOUCHED = 64  # changed input ranges; above this the whole reference is recomputed instead of their rows
+# Memory for so many sets of the case's arrays stays free when a reference is kept: further placements take some of it,
+# and CuPy's softmax works on three more arrays.
+ARRAYS_FOR_LIBRARIES = 4
 
 
 @dataclass
@@ -20,8 +23,7 @@ class CaseData:
     """The arrays of a case on a device, and the reference outputs for its inputs.
 
     `placements` are sets of arrays at different addresses; verification before timing uses the first. `seed` filled
-    their inputs. As much of the latest reference as fits a quarter of the free memory is kept, so that implementations
-    share it.
+    their inputs. Implementations share the latest reference, of which as much is kept as memory has room for.
     """
 
     device: Device
@@ -33,7 +35,8 @@ class CaseData:
     def __post_init__(self) -> None:
         self.specs = self.operation.filled(self.case)
         self.split = self.operation.split(self.case)
-        self._room = self.device.free_bytes() // 4
+        free = self.device.free_bytes()
+        self._room = min(free // 4, free - ARRAYS_FOR_LIBRARIES * sum(spec.nbytes for spec in self.specs))
         self._inputs: dict[tuple[int, ...], Inputs] = {}
         self._kept: dict[Part, Arrays] = {}
         self._kept_bytes = 0

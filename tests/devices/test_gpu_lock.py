@@ -78,7 +78,7 @@ with gpu_to_itself({"name": "NVIDIA H200", "pci_bus_id": "0000:3B:00.0"}, None):
 
 
 def test_a_holder_that_is_killed_gives_the_gpu_back(temporary: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(temporary)}
+    environment = {**os.environ, "KERNELBENCH_LOCKS": str(temporary), "TMPDIR": "/another"}
     holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, text=True, env=environment)
     assert holder.stdout.readline() == "held\n"
     with pytest.raises(InputError), gpu_to_itself(GPU, Said(), wait=False):  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def test_where_there_can_be_no_lock_the_run_goes_on_and_says_so(
     assert measured
     (line,) = said.lines
     assert line.startswith("Other runs of kernelbench cannot be kept off NVIDIA H200 (")
-    assert line.endswith("set TMPDIR to a writable folder")
+    assert line.endswith("name a writable folder in KERNELBENCH_LOCKS")
 
 
 def test_what_goes_wrong_inside_is_not_taken_for_the_lock() -> None:

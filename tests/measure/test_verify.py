@@ -173,6 +173,27 @@ def checked(device: FakeDevice, first: float | None = None) -> Check:
     return run_and_check(CaseData(device, OPERATION, CASE, [arrays]), one, executable, 1)
 
 
+@pytest.mark.parametrize(("sets_free", "kept"), [(100, True), (4, False)])
+def test_a_reference_is_kept_only_where_libraries_have_room_beside_it(sets_free: int, *, kept: bool) -> None:
+    calls: list[str] = []
+
+    def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+        calls.append("")
+        return OPERATION.reference(xp, case, inputs)
+
+    operation = replace(OPERATION, reference=reference)
+    device, one = FakeDevice({"one": (right, 30e-6, 5e-6)}), implementation("one")
+    specs = operation.filled(CASE)
+    device.free_bytes = lambda: sets_free * sum(spec.nbytes for spec in specs)  # type: ignore[method-assign]
+    arrays = device.allocate(specs)
+    device.fill(arrays, specs, 1)
+    data, executable = CaseData(device, operation, CASE, [arrays]), device.executable(one, CASE, None, None, arrays)
+    assert run_and_check(data, one, executable, 1).passed
+    first = len(calls)
+    assert run_and_check(data, one, executable, 1).passed
+    assert len(calls) == (first if kept else 2 * first)
+
+
 def test_slices_cover_all_elements_and_give_the_right_index() -> None:
     device = FakeDevice({"one": (one_nan, 30e-6, 5e-6)})
     device.free_bytes = lambda: 8 * 10 * 40  # type: ignore[method-assign]  # room for 40 elements: one row at a time
