@@ -41,7 +41,7 @@ def run(suite: str | PathLike[str], **options: Any) -> Any:
     Options are those of the command, such as device="simulated", only="ft,oneflow", filter=["seq>=128"], quick=True,
     out="folder". Progress goes to the logger `kernelbench`. Returns the `LoadedRun`.
     """
-    return import_module("kernelbench.walks.run").run_loaded(fspath(suite), options)
+    return import_module("kernelbench.walks.keywords").run_loaded(fspath(suite), options)
 
 
 def __getattr__(name: str) -> Any:

@@ -66,7 +66,7 @@ def build(
     wanted = list(dict.fromkeys(requests))
     results: dict[BuildRequest, Binary | BuildError] = {}
     compilers, files = _Compilers(timeout_s), Files()
-    for workers in (jobs or _cpus(), 1):
+    for workers in (jobs or len(os.sched_getaffinity(0)), 1):
         left = [request for request in wanted if request not in results]
         with ThreadPoolExecutor(workers, thread_name_prefix="nvcc") as pool:
             try:
@@ -238,8 +238,3 @@ def first_error(log: str, returncode: int) -> str:
     if 0 < signal_number <= 64:
         return f"nvcc was ended by signal {signal_number}"
     return lines[-1] if lines else f"nvcc ended with status {returncode} and said nothing"
-
-
-def _cpus() -> int:
-    """CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

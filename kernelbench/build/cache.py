@@ -7,8 +7,6 @@ the entries and renamed in one step, so it is complete or absent. A damaged entr
 cannot be read, and is made again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -118,17 +116,14 @@ def _rename(workspace: Path, target: Path, facts: Mapping[str, EntryFacts]) -> E
             return Entry(target, facts)
         except OSError:
             in_the_way = target if os.path.lexists(target) else target.parent
-            if in_the_way != target and (not os.path.lexists(in_the_way) or _usable(in_the_way)):
+            usable = in_the_way.is_dir() and os.access(in_the_way, os.R_OK | os.W_OK | os.X_OK)
+            if in_the_way != target and (usable or not os.path.lexists(in_the_way)):
                 raise
         # Another process was faster, or something damaged is in the way.
         if (entry := _whole(target)) is not None:
             return entry
         with suppress(FileNotFoundError):  # another process removed it already
             put_away(in_the_way)
-
-
-def _usable(folder: Path) -> bool:
-    return folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
 
 
 def _current(folder: Path, request: BuildRequest, files: Files) -> bool:

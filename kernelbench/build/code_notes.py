@@ -1,8 +1,6 @@
 """What ptxas changed of a binary's memory instructions: found once somebody asks, and kept beside the binary, because
 nvdisasm takes a third of a second."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

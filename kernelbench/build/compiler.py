@@ -1,7 +1,5 @@
 """Finds nvcc: as the user names it, in CUDA_HOME, on PATH, or in the wheels of the `nvcc` extra."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """Facts about the kernels of a binary, from ptxas and the PTX."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Limits on the memory and disk space of a compiler, so that an endless header fails only its own kernel."""
 
-from __future__ import annotations
-
 import os
 import resource
 from contextlib import suppress

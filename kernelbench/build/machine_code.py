@@ -4,8 +4,6 @@ Names, line numbers and addresses are not part of the bytes of an entry: branche
 by their offset. So two entries with the same bytes have the same instructions and registers, in the same order.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -26,8 +24,6 @@ _DATA = (".nv.constant", ".nv.global")  # prefixes of the sections of constants 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The machine code of one entry."""
-
     hash: str  # of its bytes without padding
     instructions: int  # in the code, not executed
 

@@ -5,8 +5,6 @@ the order of instructions: an address that may come from a parameter counts for 
 read. Counts are instructions in the code, not executed ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

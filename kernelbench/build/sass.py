@@ -6,8 +6,6 @@ executed ones. Copies from an unrolled loop are no difference, because they do n
 lanes of a warp stay together.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

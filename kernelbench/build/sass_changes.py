@@ -1,7 +1,5 @@
 """What ptxas changed, in words: the memory instructions of the PTX against those of the machine code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

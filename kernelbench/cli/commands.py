@@ -1,7 +1,5 @@
 """The command line: all commands, in the order of the walk. Each imports heavy packages only when it runs."""
 
-from __future__ import annotations
-
 import os
 import sys
 

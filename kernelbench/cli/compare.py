@@ -86,7 +86,8 @@ def compare(
     """
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.compare import write_comparison
-    from kernelbench.walks.compare import answer_of, changes_between, counted_lines
+    from kernelbench.report.summary import counted_lines
+    from kernelbench.walks.compare import answer_of, changes_between
 
     if len(runs) > 2:
         raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")

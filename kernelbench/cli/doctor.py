@@ -1,7 +1,5 @@
 """The command `doctor`: what kernelbench needs here, one line each, with the way to get what is missing."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
@@ -56,7 +54,7 @@ def diagnose(nvcc: Path | None = None) -> list[Finding]:
     """Findings in the order in which a run needs them."""
     return [
         Finding("kernelbench", True, f"{__version__} in {places.PACKAGE}"),
-        _python(),
+        Finding("Python", sys.version_info >= (3, 10), f"{platform.python_version()}; 3.10 or newer is needed"),
         _finding("kernels and suites", _catalog),
         _finding("compiler", lambda: _compiler(nvcc), "run, check, build"),
         _finding("CuPy", _cupy, "times; without it run and check count on the simulator"),
@@ -65,10 +63,6 @@ def diagnose(nvcc: Path | None = None) -> list[Finding]:
         _writable("build cache", places.cache),
         _writable("runs", places.runs),
     ]
-
-
-def _python() -> Finding:
-    return Finding("Python", sys.version_info >= (3, 10), f"{platform.python_version()}; 3.10 or newer is needed")
 
 
 def _finding(what: str, look: Callable[[], str], needed_for: str = "") -> Finding:

@@ -13,11 +13,11 @@ from kernelbench.cli.options import CHOICE, FORM, FULL, NVCC, PLACE, SEED, TEXT,
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import streams
 from kernelbench.core.errors import InputError
+from kernelbench.core.texts import one_line
 
 if TYPE_CHECKING:
     from kernelbench.explain.profiled import ReportExplanation
     from kernelbench.explain.records import CaseExplanation
-    from kernelbench.walks.explain import Explained
 
 
 @click.command()
@@ -63,42 +63,41 @@ def explain(
       kernelbench explain --ncu-rep mine.ncu-rep
     """
     from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.explain.profiled import explain_report
+    from kernelbench.measure.profiling import reports
     from kernelbench.walks.explain import explain as walk
-    from kernelbench.walks.explain import explain_file
 
     if bool(suites) == bool(report):
         raise InputError("explain: name a suite, or a report with --ncu-rep FILE, not both")
     if report:
-        _show_report(explain_file(report), form)
+        _show_report(explain_report(one_line(report.name), reports.read_report(report)), form)
         return
     progress = ConsoleProgress()
     found = walk(request_of(suites, options), gpu, progress, lines=lines, measured=measured)
     _show(streams.while_read(found), form, progress.printing)
 
 
-def _show(found: Iterable[Explained], form: str, printing: Callable[[], AbstractContextManager[None]]) -> None:
+def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], AbstractContextManager[None]]) -> None:
     """Print each case as soon as it is counted, within `printing`; or all cases for a program."""
     from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
-        every = list(found)
-        launches = [launch for one in every for launch in one.launches]
-        say(explanation.as_json([one.explanation for one in every], launches))
+        say(explanation.as_json(list(found)))
         return
     if form != formats.TABLE:
-        rows = [row for one in found for row in explanation.records(one.explanation, one.suite.name)]
+        rows = [row for one in found for row in explanation.records(one)]
         say(formats.formatted(form, rows))
         return
     out = console()
     shown: dict[str, list[CaseExplanation]] = {}
     for one in found:
-        shown.setdefault(one.suite.name, []).append(one.explanation)
+        shown.setdefault(one.suite, []).append(one)
         with printing():
-            for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
+            for part in explanation.case_parts(one, f"{one.suite}: {one.case}"):
                 out.print(part)
             for part in hardware.case_parts(one.launches, one.unavailable):
                 out.print(part)
-            for line in hardware.hand_offs(one.suite.name, one.launches):
+            for line in hardware.hand_offs(one.suite, one.launches):
                 say(line)  # whole, to be copied
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
@@ -111,7 +110,7 @@ def _show_report(found: ReportExplanation, form: str) -> None:
     from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
-        say(explanation.as_json([found.explanation], found.launches))
+        say(explanation.as_json([found]))
     elif form != formats.TABLE:
         say(formats.formatted(form, hardware.records(found.launches)))
     else:

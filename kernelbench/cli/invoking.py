@@ -1,7 +1,5 @@
 """How a command ends: with its own exit code, or with one message on stderr and the code of the error."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The command `new`: files to start a kernel from, and for a new operation its own files too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -3,8 +3,6 @@
 For an operation that does not exist yet, also the files of the operation.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -19,8 +19,6 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.writing import kind_of
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from kernelbench.walks.request import Request
 
 STANDARD_OUTPUT = "-"  # as in other programs
@@ -88,8 +86,6 @@ class _Seconds(click.FloatRange):
 
 def suite_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What a shell completes a SUITE to: shipped suites, or files."""
-    from click.shell_completion import CompletionItem
-
     names = sorted(path.stem for path in places.SUITES.glob("*.yaml") if path.stem.startswith(incomplete))
     return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
 
@@ -118,14 +114,14 @@ SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that
 KERNELS = click.option(
     "--kernels",
     multiple=True,
-    type=_Place(path_type=Path),
+    type=PLACE,
     metavar="DIR",
     help="A folder of your own kernels, DIR/OPERATION/NAME.py; runs its Python.",
 )
 CU = click.option(
     "--cu",
     multiple=True,
-    type=_Place(path_type=Path),
+    type=PLACE,
     metavar="FILE",
     help="A .cu of your own, measured beside the suite's kernels; repeat it for several.",
 )
@@ -139,7 +135,7 @@ ARGS = click.option(
     metavar="NAME,..",
     help="With --cu: its arguments, 'x, y, rows, columns'.  [default: arrays in order, scalars by name]",
 )
-NVCC = click.option("--nvcc", type=_Place(path_type=Path), help="The CUDA compiler to use.")
+NVCC = click.option("--nvcc", type=PLACE, help="The CUDA compiler to use.")
 DEVICE = click.option(
     "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
 )
@@ -177,9 +173,7 @@ GPU = click.option(
     metavar="NAME",
     help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
 )
-TLS = click.option(
-    "--tls", type=_Place(path_type=Path), metavar="FILE", help="The key of a cluster, as `worker --make-tls` made it."
-)
+TLS = click.option("--tls", type=PLACE, metavar="FILE", help="The key of a cluster, as `worker --make-tls` made it.")
 FORM = click.option(
     "--format",
     "form",

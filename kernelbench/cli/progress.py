@@ -1,7 +1,5 @@
 """Progress on stderr: one line that stays up to date on a terminal, a line every 30 seconds elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -65,32 +63,44 @@ class ConsoleProgress:
 
     @contextmanager
     def _shown_by_a_thread(self, line: Callable[[int], str]) -> Iterator[None]:
-        """A thread of its own, for the kernels of the simulator return only at their end."""
         on_terminal = sys.stderr.isatty()
-        over = threading.Event()
 
         def show() -> None:
-            with suppress(OSError, ValueError):  # nobody reads any more
-                while not over.wait(TERMINAL_S if on_terminal else ELSEWHERE_S):
-                    text = line(window_width(sys.stderr))
-                    with self._line:
-                        if on_terminal:
-                            sys.stderr.write(f"{_ERASE}{text}")
-                            sys.stderr.flush()
-                        else:
-                            warn(text)
+            text = line(window_width(sys.stderr))
+            with self._line:
+                if on_terminal:
+                    sys.stderr.write(f"{_ERASE}{text}")
+                    sys.stderr.flush()
+                else:
+                    warn(text)
 
-        thread = threading.Thread(target=show, name="progress", daemon=True)
-        thread.start()
         try:
-            yield
+            with repeated(show, TERMINAL_S if on_terminal else ELSEWHERE_S):
+                yield
         finally:
-            over.set()
-            thread.join()
             if on_terminal:
                 with suppress(OSError):
                     sys.stderr.write(_ERASE)
                     sys.stderr.flush()
+
+
+@contextmanager
+def repeated(show: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Call `show` from time to time in a thread of its own: kernels of the simulator return only at their end."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        with suppress(OSError, ValueError):  # nobody reads any more
+            while not over.wait(every_s):
+                show()
+
+    thread = threading.Thread(target=repeat, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def progress_line(what: str, done: float, total: float, elapsed_s: float, width: int) -> str:

@@ -1,7 +1,5 @@
 """The command `report`: a run as one HTML page, or what changed between two runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -38,18 +36,28 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
       kernelbench report results/h200/softmax results/runs/today
       kernelbench report results/h200 results/h100
     """
-    if folders := _folders_of_runs(runs):
-        if baseline is not None:
-            raise InputError(f"--baseline {baseline}: each suite has its own; leave the option out")
-        _gpus(folders, out)
-    elif len(runs) > 2:
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.report.change_page import sentences
+    from kernelbench.walks.fleet_report import report_folders
+    from kernelbench.walks.report import report_changes
+
+    folders = _folders_of_runs(runs)
+    if baseline is not None and folders:
+        raise InputError(f"--baseline {baseline}: each suite has its own; leave the option out")
+    if len(runs) > 2 and not folders:
         raise InputError(f"report {' '.join(runs)}: expected one run, two, or folders of runs, got {len(runs)} runs")
+    if baseline is not None and len(runs) == 2:
+        raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
+    if folders:
+        page, said = report_folders(folders, out, ConsoleProgress(lasting=False))
     elif len(runs) == 2:
-        if baseline is not None:
-            raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
-        _two(runs[0], runs[1], out)
+        changes, page = report_changes(*runs, out, ConsoleProgress())
+        said = sentences(changes)
     else:
         _one(runs[0] if runs else None, baseline, out)
+        return
+    tell(*said)
+    say(f"written to {page}")
 
 
 def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
@@ -80,22 +88,3 @@ def _folders_of_runs(names: tuple[str, ...]) -> list[Path]:
     found = [path if (path := Path(name)).is_dir() else places.ROOT / name for name in names]
     several = all(not is_run(path) and not is_fleet(path) and any(runs_below(path)) for path in found)
     return found if len(names) > 1 and several else []
-
-
-def _gpus(folders: list[Path], out: Path | None) -> None:
-    from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.walks.fleet_report import report_folders
-
-    page, sentences = report_folders(folders, out, ConsoleProgress(lasting=False))
-    tell(*sentences)
-    say(f"written to {page}")
-
-
-def _two(first: str, second: str, out: Path | None) -> None:
-    from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.report.change_page import sentences
-    from kernelbench.walks.report import report_changes
-
-    changes, page = report_changes(first, second, out, ConsoleProgress())
-    tell(*sentences(changes))
-    say(f"written to {page}")

@@ -123,7 +123,6 @@ def show(answer: Answer, page: Path | None) -> None:
     from kernelbench.report import hardware, peer_texts, self_test, summary, view
     from kernelbench.report.console import claims_table, limits_line, results_table
     from kernelbench.runs.hardware_counters import read_counters
-    from kernelbench.walks.compare import counted_lines
 
     out = console()
     if test := self_test.found(answer.run):
@@ -147,7 +146,7 @@ def show(answer: Answer, page: Path | None) -> None:
     say(built if compiled or not binaries else f"{binaries} binaries, all from the build cache")
     if answer.run.simulated:
         checked = view.right_text((row.status, row.role) for row in answer.run.rows)
-        tell(f"Outputs: {checked}.", *counted_lines(answer, "the counts are above"))
+        tell(f"Outputs: {checked}.", *summary.counted_lines(answer, "the counts are above"))
     if not test:
         tell(*summary.run_lines(answer.run, answer.comparison, answer.verdicts))
     say(f"rows: {answer.run.folder / 'results.csv'}")

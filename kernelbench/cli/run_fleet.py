@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.progress import ELSEWHERE_S, ConsoleProgress
+from kernelbench.cli.progress import ELSEWHERE_S, ConsoleProgress, repeated
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import clock_text
@@ -141,16 +141,5 @@ class _Shown:
             with Live(get_renderable=self._text, console=self._console, transient=True):
                 yield
             return
-        over = threading.Event()
-        thread = threading.Thread(target=self._repeat, args=(over,), daemon=True)
-        thread.start()
-        try:
+        with repeated(lambda: warn(self._text()) if self._gpus else None, ELSEWHERE_S):
             yield
-        finally:
-            over.set()
-            thread.join()
-
-    def _repeat(self, over: threading.Event) -> None:
-        while not over.wait(ELSEWHERE_S):
-            if text := self._text():
-                warn(text)

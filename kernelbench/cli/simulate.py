@@ -58,6 +58,8 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
       kernelbench simulate sort.cu --grid 4 --block 256 --array keys=int32[1024]:random --strict
       kernelbench simulate scale.ptx --grid 1 --block 32,8 --array x=float32[8,32]:ones --scalar a=2
     """
+    import numpy as np
+
     from kernelbench.walks import simulate as walk
 
     entry = str(options.pop("entry") or "")
@@ -65,7 +67,9 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
     found = walk.simulate(asked)
     _show(found)
     if save is not None:
-        walk.save(found.outputs, save)
+        save.mkdir(parents=True, exist_ok=True)
+        for name, array in found.outputs.items():
+            np.save(save / f"{name}.npy", array, allow_pickle=False)
         say(f"{number_of(len(found.outputs), 'array')} written to {save}")
     return 0 if found.ended and not found.faults else 1
 

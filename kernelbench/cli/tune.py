@@ -147,8 +147,6 @@ def tune(
 
 @dataclass(frozen=True)
 class _Model:
-    """The options of --model."""
-
     times: Path | None
     budget_s: float
     within: float

@@ -1,7 +1,5 @@
 """The command `worker`: lends the GPUs of this host to fleets."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

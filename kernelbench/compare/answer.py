@@ -1,7 +1,5 @@
 """The answer of a run: the comparison within it, and the verdict of each claim of its suite."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What else differs between two runs: GPU, driver, versions, seed, machine code. It is said, not judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

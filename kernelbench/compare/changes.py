@@ -1,9 +1,8 @@
-"""What two runs on disk say of each other: the rows that `compare` makes and `report` shows."""
-
-from __future__ import annotations
+"""What two runs on disk say of each other: the rows that `compare` makes and `report` shows, and how one is decided."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Annotated, Literal
 
 from kernelbench.core.columns import Count, Number, about, columns_of
@@ -109,3 +108,33 @@ class Changes:
     def blind(self, least: float) -> int:
         """How many compared rows could hide so large a slowdown in their noise."""
         return sum((row.ratio_high / row.ratio) * (1 + row.band) > 1 + least for row in self.judged)
+
+
+def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verdict, float]:
+    """The verdict on an interval of ln(second / first) with a band of +-`band`. For UNSURE also by what factor the
+    interval must narrow, if the value stays, to lie on one side of each edge of the band."""
+    if low > band:
+        return "SLOWER", 1.0
+    if high < -band:
+        return "FASTER", 1.0
+    if -band <= low and high <= band:
+        return "SAME", 1.0
+    factors = [1.0]
+    for edge in (-band, band):
+        if low < edge < high:
+            width = high - value if edge > value else value - low
+            factors.append(width / max(abs(edge - value), 1e-9))
+    return "UNSURE", max(factors)
+
+
+def more_samples(factor: float, taken: int) -> int | None:
+    """How many to add to `taken`, as an interval narrows with the root of their number; None above MOST_SAMPLES."""
+    more = max(1, ceil(min((factor**2 - 1) * taken, 2 * MOST_SAMPLES)))
+    return more if more <= MOST_SAMPLES else None
+
+
+def open_text(more: int | None) -> str:
+    """Why a row is UNSURE, as its reason says it."""
+    if more is None:
+        return f"on the edge of its band: over {MOST_SAMPLES} more samples would be needed"
+    return f"about {more} more samples of each would decide"

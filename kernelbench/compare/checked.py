@@ -1,7 +1,5 @@
 """Kinds of claims that a run without times can decide: about what is verified, launched and counted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,8 +1,7 @@
-"""Which published claims hold in a run, and why."""
-
-from __future__ import annotations
+"""Which published claims hold in a run, and why; and those whose verdict differs between two runs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kernelbench.compare.counted_runs import counted_of_run
@@ -11,7 +10,7 @@ from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.ledger_schema import FIGURES_ONLY
 from kernelbench.compare.measured import NO_TIMES, Measured
-from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome
 from kernelbench.compare.why import why
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Claim
@@ -71,3 +70,24 @@ def _judge_one(measured: Measured, claim: Claim) -> ClaimVerdict:
     if measured.run.simulated and claim.kind not in WITHOUT_TIMES:
         return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, f"Not decided: {NO_TIMES}.")
     return KINDS[claim.kind](Asked(measured, claim))
+
+
+@dataclass(frozen=True)
+class ClaimChange:
+    """A claim that both runs were judged on, with two different verdicts."""
+
+    id: str
+    title: str
+    first: Outcome
+    second: Outcome
+    sentence: str  # the second run's, with its numbers
+
+
+def claim_changes(first: Sequence[ClaimVerdict], second: Sequence[ClaimVerdict]) -> list[ClaimChange]:
+    """The claims of the second run that got another verdict in the first, in the second run's order."""
+    before = {one.id: one.verdict for one in first}
+    return [
+        ClaimChange(one.id, one.title, before[one.id], one.verdict, one.sentence)
+        for one in second
+        if before.get(one.id, one.verdict) != one.verdict
+    ]

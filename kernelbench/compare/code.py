@@ -3,8 +3,6 @@
 No clock decides them, so a run of the simulator will do: it builds the same cubins as the GPU that it stands in for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from kernelbench.compare.between import Code, code_of_row

@@ -1,7 +1,5 @@
 """The comparison within a run: its rows, and the files comparison.csv, claims.csv and claims.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """What the simulator counted of a run on disk, out of its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path

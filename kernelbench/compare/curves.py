@@ -1,7 +1,5 @@
 """The kind of claims about a curve: one implementation on several cases that differ in one parameter alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Every mistake of one ledger entry at once, for who writes it: its form, and the names that it uses."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any

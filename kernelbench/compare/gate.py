@@ -4,8 +4,6 @@ Both were timed in the same rounds, so nothing is allowed for drift. The band of
 versions in the same rounds, and from the step of the clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, expm1, log, log1p
@@ -14,11 +12,10 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
-from kernelbench.compare.changes import BROKEN, Change, Changes, Judged
-from kernelbench.compare.deciding import more_samples, open_text, verdict_of
+from kernelbench.compare.changes import BROKEN, Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.measured import Measured, Timed, speedup
 from kernelbench.core.counters import SECTOR_BYTES, Counters
-from kernelbench.core.methods import CACHES
+from kernelbench.core.records import CACHES
 from kernelbench.explain.counted import moved_bytes
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins

@@ -12,8 +12,6 @@ drift shows as a step where it has gone beyond the noise. Packages for change po
 alone; none takes a band per point, which is known here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import inf, isfinite, sqrt

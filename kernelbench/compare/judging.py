@@ -1,7 +1,5 @@
 """What the kinds of claims share: the cases that one is about, what it asks for, and the verdict with its sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -28,8 +28,6 @@ explanation      direction: counters of the simulator confirm each statement
 `under_ceiling` count cases that no cache can hold: those that move more than 4 times the L2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from kernelbench.compare import step_sums, verdicts

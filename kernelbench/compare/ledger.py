@@ -5,8 +5,6 @@ share of a GPU's peak are never typed but computed here from bytes and time, so 
 `above-peak` can be reproduced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +100,6 @@ class Figure:
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Bytes over time."""
         seconds = self.seconds
         return self.moved_bytes / seconds if self.moved_bytes and seconds else None
 

@@ -1,7 +1,5 @@
 """What a ledger entry must say: keys, types and closed lists. Values are kept as the file has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What a value of a ledger entry may be: each check says what is wrong with a value, "" for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.changes import Verdict
-from kernelbench.compare.deciding import more_samples, verdict_of
+from kernelbench.compare.changes import Verdict, more_samples, verdict_of
 from kernelbench.core import statistics
-from kernelbench.core.methods import CACHES, METHODS, shared_method
 from kernelbench.core.operations import shape_text
+from kernelbench.core.records import CACHES, METHODS, shared_method
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run

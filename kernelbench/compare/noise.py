@@ -4,8 +4,6 @@ A band is the sum of what is known to move a time without the kernel having chan
 the noise floor of the runs, the drift from one to the other, and what the clock and launches add to a short kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Kinds of claims about the times of several implementations at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

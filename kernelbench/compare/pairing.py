@@ -1,7 +1,5 @@
 """Rows of two runs matched by case, implementation, cache and method: those to compare, and why others cannot be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log

@@ -1,16 +1,14 @@
 """Speed-ups within a run, against one of its implementations or against the published times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
 import numpy as np
 
+from kernelbench.compare.changes import open_text
 from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.compare.deciding import open_text
 from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of

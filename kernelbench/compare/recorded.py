@@ -1,7 +1,5 @@
 """Every published comparison judged on the runs that kernelbench ships: verdict, numbers and why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

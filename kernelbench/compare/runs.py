@@ -1,7 +1,5 @@
 """Two runs on disk against each other: a verdict for each row that both have, and what it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log, log1p
 
@@ -9,8 +7,7 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.between import differences, libraries_alike, title
-from kernelbench.compare.changes import Change, Changes, Judged
-from kernelbench.compare.deciding import more_samples, open_text, verdict_of
+from kernelbench.compare.changes import Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, matched, side_of
 from kernelbench.core import places
 from kernelbench.core.errors import InputError
@@ -38,9 +35,10 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
     by_share = first.device != second.device
     pairs, rest = matched(*sides, by_share)
     if not pairs:
+        first_one = f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
         raise InputError(
             f"{first.folder} and {second.folder}: no row with a time in common; expected at least one case that one "
-            f"implementation was timed on in both. {_first_reason(rest)}"
+            f"implementation was timed on in both. {first_one}"
         )
     drift, told = _drift(sides, pairs, by_share)
     methods = dict.fromkeys(pair.key[3] for pair in pairs)
@@ -73,10 +71,6 @@ def _check_times(run: Run) -> None:
         )
     if all(row.median_s is None for row in run.rows):
         raise InputError(f"{run.folder}: no row has a time; expected a run that measured something")
-
-
-def _first_reason(rest: Sequence[Change]) -> str:
-    return f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
 
 
 # ---- Judging -------------------------------------------------------------------------------------

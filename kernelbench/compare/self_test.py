@@ -1,8 +1,6 @@
 """What a self-test says of a machine: how often rows of the same code are told apart, how far times drift within a
 run, and how small a difference is found, by length of kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +11,7 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.measured import Measured, Ratio, Timed, speedup
-from kernelbench.core.methods import CACHES
+from kernelbench.core.records import CACHES
 from kernelbench.runs import results
 from kernelbench.runs.results import Run
 

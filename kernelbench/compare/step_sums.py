@@ -9,8 +9,8 @@ from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.judging import CACHE
 from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.errors import ResultsError
-from kernelbench.core.methods import METHODS
 from kernelbench.core.parts import Part, Step
+from kernelbench.core.records import METHODS
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run

@@ -14,8 +14,6 @@ An open case counts as one that does not meet the part, but a part that is open 
 does not count where a side has no time, or where its fastest side takes less than 3 times an empty kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

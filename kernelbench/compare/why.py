@@ -13,8 +13,6 @@ least to the largest; `@WORD WORD` narrows it to cases whose key has these words
 is one of FACTS or a metric of the simulator's counters. `{TERM over TERM}` divides two that are one number each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from math import prod

@@ -4,8 +4,6 @@ Plans may be anybody's code. A define becomes an option of nvcc, so it may hold 
 does not fit its C type would arrive as another value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

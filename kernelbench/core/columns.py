@@ -4,8 +4,6 @@ An empty cell means "not measured"; the row's `reason` says why. Where a record 
 and say all that is to be known of them; the others are listed here. docs/reading-a-report.md is made from both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints

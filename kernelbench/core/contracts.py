@@ -3,8 +3,6 @@
 `devices/cuda` measures, `devices/simulated.py` counts; tests use a fake with a log and a clock that they set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 

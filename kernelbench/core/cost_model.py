@@ -3,8 +3,6 @@
 Part of the records; files under kernels/ import them from `kernelbench`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf

@@ -3,8 +3,6 @@
 A device may find the same in fewer passes; see `Device.compare`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ This works on any array module, so that inputs are made where they are used. The
 by element; `masked` hides the same elements there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

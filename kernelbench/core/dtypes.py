@@ -4,8 +4,6 @@ bfloat16 has no NumPy type, so its arrays are stored as uint16 and converted by 
 function takes the array module `xp` (numpy or cupy), so that the same code serves host and GPU.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -16,8 +16,6 @@ KernelbenchError            shown as one message, never a traceback; its `exit_c
     +-- DeviceLost          the context is poisoned: nothing can be measured in it any more
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The properties of a GPU that plans see, and the occupancy calculation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

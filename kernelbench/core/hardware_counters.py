@@ -3,8 +3,6 @@
 They are read in a pass of their own, in which each kernel is replayed several times: it gives counts, never times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """Launches of a plan as text and back, and the inputs that their kernels load."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from kernelbench.core.errors import InputError

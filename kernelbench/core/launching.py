@@ -1,7 +1,5 @@
 """Launches as the pure data that plans return. Plans import these names from `kernelbench`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

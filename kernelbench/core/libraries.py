@@ -1,7 +1,5 @@
 """Libraries that library peers call: imported on first use, with their caches inside ours."""
 
-from __future__ import annotations
-
 import json
 import os
 from importlib import import_module

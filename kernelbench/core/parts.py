@@ -1,7 +1,5 @@
 """A step of a larger computation, as a suite describes it: different operations, each called several times."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 PART = "part"  # the axis of a step's cases, with the names of its parts as values

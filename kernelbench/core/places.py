@@ -1,8 +1,6 @@
 """Folders of kernels, suites, ledger and recorded runs: beside the package in a checkout or editable install, inside it
 in a wheel."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Mistakes in one file, collected while it is read, and the wording of their messages."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Collection
 from pathlib import Path

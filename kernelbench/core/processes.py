@@ -1,7 +1,5 @@
 """Compiler processes: each runs in its own process group and is ended with all its children."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The protocol by which walks show their progress, and how it is logged."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

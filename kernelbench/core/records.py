@@ -6,7 +6,7 @@ names from `kernelbench`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -139,6 +139,17 @@ class Implementation:
 # ---- Results -------------------------------------------------------------------------------------
 
 
+# States of the cache, and the timing methods by which implementations are compared: always the same on all sides.
+Cache = Literal["cold", "warm"]
+CACHES: tuple[Cache, ...] = ("cold", "warm")
+METHODS = ("graph", "events")  # preferred first: graphs carry no event overhead
+
+
+def shared_method(*timed: Container[str]) -> str | None:
+    """The preferred method among those by which every side was timed; None if there is none."""
+    return next((method for method in METHODS if all(method in methods for methods in timed)), None)
+
+
 @dataclass(frozen=True)
 class EntryFacts:
     """Facts about one kernel from ptxas and the PTX."""
@@ -193,7 +204,7 @@ Stopped = Literal["precise", "time limit", "sample limit"]  # why no more sample
 class Measurement:
     """Times of one implementation on one case, one sample per round."""
 
-    cache: Literal["cold", "warm"]
+    cache: Cache
     method: Literal["events", "graph"]
     samples_s: tuple[float, ...]
     rounds: tuple[int, ...]  # the round of each sample

@@ -4,8 +4,6 @@ This is the text that a person reads, and of which the source hash is made; it n
 lists the files that it reads for one set of defines: see build/dependencies.py.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

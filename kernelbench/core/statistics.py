@@ -1,7 +1,5 @@
 """Medians with intervals, and ratios of medians: pure functions over samples in seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
@@ -41,15 +39,11 @@ def _lower_rank(n: int, confidence: float) -> int:
 
 
 def ratio_interval(
-    numerator: Sequence[float] | np.ndarray,
-    denominator: Sequence[float] | np.ndarray,
-    confidence: float = 0.95,
-    seed: int = 0,
+    numerator: Sequence[float] | np.ndarray, denominator: Sequence[float] | np.ndarray
 ) -> tuple[float, float, float]:
-    """median(numerator) / median(denominator) with its percentile-bootstrap interval."""
-    tops, bottoms = bootstrap_medians(numerator, 2 * seed), bootstrap_medians(denominator, 2 * seed + 1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(tops / bottoms, [tail, 1 - tail])
+    """median(numerator) / median(denominator) with its 95 % percentile-bootstrap interval."""
+    tops, bottoms = bootstrap_medians(numerator, 0), bootstrap_medians(denominator, 1)
+    low, high = np.quantile(tops / bottoms, [TAIL, 1 - TAIL])
     return float(np.median(np.asarray(numerator)) / np.median(np.asarray(denominator))), float(low), float(high)
 
 

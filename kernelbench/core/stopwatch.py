@@ -1,7 +1,5 @@
 """The time that a run spends on its tasks, for environment.json and the last line of a run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Standard input, output and error, even if they are closed, full, or no longer read."""
 
-from __future__ import annotations
-
 import io
 import os
 import select

@@ -1,7 +1,5 @@
 """What a tensor map says of an array: the boxes that bulk tensor copies (TMA) move, without its address."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

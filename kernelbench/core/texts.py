@@ -1,7 +1,5 @@
 """Text from foreign sources, made harmless for a terminal or a spreadsheet."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -3,8 +3,6 @@
 Part of the records; files under kernels/ import it from `kernelbench`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Numbers as text for people. All other modules use seconds and bytes; only this one chooses units."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 _TIMES = ((10e-3, 1e6, "µs"), (10.0, 1e3, "ms"), (float("inf"), 1.0, "s"))  # below this: factor and unit

@@ -3,8 +3,6 @@
 The contents are renamed to their place in one step, so they are there completely or not at all.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The kind of what lies at a path, and files that are written in one step."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -9,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISREG, "a file"),
     (stat.S_ISDIR, "a folder"),
@@ -40,7 +39,7 @@ def write_whole(path: Path, data: bytes | str) -> Path:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.unlink(missing_ok=True)
     try:
-        with open(temporary, "xb", opener=_not_through_links) as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags | _NO_LINK, 0o666)) as file:
             file.write(data.encode("utf-8") if isinstance(data, str) else data)
             file.flush()
             os.fsync(file.fileno())
@@ -61,7 +60,3 @@ def _see_name_on_disk(folder: Path) -> None:
             os.fsync(opened)
     finally:
         os.close(opened)
-
-
-def _not_through_links(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)

@@ -1,7 +1,5 @@
 """Devices that run kernels: a CUDA GPU, which is timed, or the simulator, which counts."""
 
-from __future__ import annotations
-
 from kernelbench.core.contracts import Device
 from kernelbench.core.errors import InputError, NoDevice
 from kernelbench.core.records import DeviceProperties

@@ -4,8 +4,6 @@ Groups lie at the same fractions of the grid in every launch of a plan. A later 
 that the launch before covered, so it finds what its blocks read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

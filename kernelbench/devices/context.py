@@ -6,8 +6,6 @@ in the worst; about every second context is of the dearer kind. So several conte
 one is as cheap as the cheapest seen. This uses the driver through ctypes, because CuPy cannot replace a context.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A lock that lets one run at a time use a GPU, because two that measure side by side disturb each other."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """Properties of GPUs that `--gpu` accepts without the GPU: for plans, occupancy and bounds."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kernelbench.core.errors import InputError

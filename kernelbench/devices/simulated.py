@@ -1,7 +1,5 @@
 """The simulator as a device: PTX runs on the CPU, accesses are counted, large grids are sampled."""
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

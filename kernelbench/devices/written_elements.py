@@ -1,7 +1,5 @@
 """The elements of an output that a sample of blocks wrote, from maps of sectors and bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
@@ -31,7 +29,6 @@ def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize
 
 
 def _runs(numbers: Integers) -> Integers:
-    """Ranges of consecutive numbers."""
     if not numbers.size:
         return np.empty((0, 2), np.int64)
     breaks = np.flatnonzero(np.diff(numbers) != 1)

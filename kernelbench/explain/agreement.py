@@ -6,8 +6,6 @@ kind than the PTX, or where the simulator ran a sample of the blocks, these diff
 the difference. All others are unexplained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

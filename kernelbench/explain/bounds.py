@@ -11,8 +11,6 @@ Instructions are those of the PTX, of which the compiler makes fewer or more. So
 clock and scheduler, is stored beside the bound but is not part of it.
 """
 
-from __future__ import annotations
-
 from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.explain.counted import Counted, LaunchShape

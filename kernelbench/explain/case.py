@@ -1,8 +1,6 @@
 """The explanation of a case: metrics that differ, one sentence per rule that applies, bounds, and published
 statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
@@ -13,6 +11,7 @@ from kernelbench.explain import evidence
 from kernelbench.explain.bounds import bound
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import Evidence
+from kernelbench.explain.lines import listings
 from kernelbench.explain.records import CaseExplanation, Link, Sentence
 from kernelbench.explain.rules import RULES, Facts
 
@@ -25,9 +24,11 @@ def explain_case(
     gpu: DeviceProperties,
     claims: Iterable[Claim] = (),
     missing: Mapping[str, str] | None = None,
+    *,
+    lines: bool = False,
 ) -> CaseExplanation:
     """Explain one case on `gpu`. `claims`: entries of the ledger whose statements are decided; `missing`:
-    implementations that were not counted, with the reason."""
+    implementations that were not counted, with the reason; `lines`: with their source lines."""
     found = evidence.decide_all(claims, counted, {*counted, *(missing or {})})
     bounds = {name: limit for name, one in counted.items() if (limit := bound(one, gpu))}
     return CaseExplanation(
@@ -38,6 +39,7 @@ def explain_case(
         bounds=bounds,
         evidence=tuple(found),
         missing=missing or {},
+        listings=[listing for one in counted.values() for listing in listings(one)] if lines else (),
     )
 
 

@@ -4,8 +4,6 @@ Every metric has its name, unit and meaning here. Tables, sentences, ledger entr
 compute nothing from counters themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

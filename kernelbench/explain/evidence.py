@@ -14,8 +14,6 @@ The right side of `times` may deviate by `within`, 5 % by default. `from_columns
 least that length, `parameters` to cases with these values; `dtypes` and `parameters` of the claim apply too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -49,7 +47,6 @@ class Statement:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The implementations that it names."""
         return (self.of, self.than) if isinstance(self.than, str) else (self.of,)
 
 

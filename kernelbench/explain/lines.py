@@ -1,7 +1,5 @@
 """Source lines with their counters: each counted line of a .cu or header, with the costliest marked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Puts the launches that Nsight Compute recorded beside those of the simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
@@ -63,7 +61,6 @@ def _launch(
 
 
 def _by_size(stalls: Mapping[str, float]) -> dict[str, float]:
-    """Reasons that occurred, the largest first."""
     return dict(sorted(((name, value) for name, value in stalls.items() if value), key=lambda item: -item[1]))
 
 

@@ -4,8 +4,6 @@ The metrics, rules and tables are those of the simulator's counts, as far as the
 are for what only hardware counts: occupancy, stalls, DRAM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -24,13 +22,11 @@ UNUSED = 0.8  # achieved over theoretical occupancy, below which it gets a sente
 
 
 @dataclass(frozen=True)
-class ReportExplanation:
+class ReportExplanation(CaseExplanation):
     """What a report says. `launches`: one per kernel and launch shape, with means over `times` of them."""
 
-    explanation: CaseExplanation
-    launches: tuple[CountedLaunch, ...]
-    gpu: str
-    absent: tuple[str, ...]  # metrics that no launch has
+    gpu: str = ""
+    absent: tuple[str, ...] = ()  # metrics that no launch has
 
 
 def explain_report(name: str, profiled: Sequence[ProfiledLaunch]) -> ReportExplanation:
@@ -44,11 +40,13 @@ def explain_report(name: str, profiled: Sequence[ProfiledLaunch]) -> ReportExpla
         *sentences(counted),
         *(line for label, (one, _) in means.items() for line in hardware_sentences(label, one)),
     ]
-    found = CaseExplanation(name, counted, differing(list(counted.values())), tuple(said), {}, ())
     launches = [_launch(name, label, number, one) for number, (label, (one, _)) in enumerate(means.items(), start=1)]
     absent = frozenset.intersection(*(frozenset(one.missing) for one in profiled))
     return ReportExplanation(
-        found, tuple(launches), profiled[0].gpu, tuple(one for one in profiled[0].missing if one in absent)
+        *(name, counted, differing(list(counted.values())), tuple(said), {}, ()),
+        launches=launches,
+        gpu=profiled[0].gpu,
+        absent=tuple(one for one in profiled[0].missing if one in absent),
     )
 
 

@@ -1,12 +1,11 @@
 """Records of the explanation of a case: metrics that differ, sentences, bounds, and published statements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelbench.core.counters import Counters
+from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.units import time_text
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.evidence import Evidence
@@ -74,3 +73,6 @@ class CaseExplanation:
     evidence: tuple[Evidence, ...]
     missing: Mapping[str, str] = field(default_factory=dict)  # implementations that were not counted, with the reason
     listings: Sequence[Listing] = ()
+    suite: str = ""
+    launches: Sequence[CountedLaunch] = ()  # with hardware counters, where they were asked for
+    unavailable: str = ""  # why there are no hardware counters

@@ -5,8 +5,6 @@ other kernels of the case, `facts["times lanes"]` their ratio. A missing value i
 false. Templates use the same names, as `{lanes}`; `{by lanes}` is the kernel with the best value.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

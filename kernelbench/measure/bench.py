@@ -54,8 +54,6 @@ class Bench(Protocol):
 
 
 class InProcessBench:
-    """Uses a device of this process."""
-
     def __init__(self, device: Device, catalog: Catalog, heartbeat: Heartbeat = no_heartbeat) -> None:
         self.device, self._operations, self._heartbeat = device, catalog.operations, heartbeat
         self.name, self.properties = device.name, device.properties

@@ -114,7 +114,6 @@ def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
 
 
 def measured_limits(bench: Bench, compiler: Compiler, progress: Progress) -> Limits:
-    """Measure floor and ceiling of this GPU."""
     from kernelbench.build import BuildRequest, build
 
     request = BuildRequest(LIMITS_SOURCE, (), bench.properties.architecture)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.cost_model import CandidateTime
 from kernelbench.core.gpu import DeviceProperties
-from kernelbench.core.methods import METHODS
 from kernelbench.core.progress import Progress
-from kernelbench.core.records import Case, Implementation, Limits, Operation
+from kernelbench.core.records import METHODS, Case, Implementation, Limits, Operation
 from kernelbench.core.tunable import values_text
 from kernelbench.measure.bench import Bench
 from kernelbench.measure.binaries import build_plans

@@ -1,7 +1,5 @@
 """Runs one case: allocate its arrays, verify every implementation, time those that are correct."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -15,8 +13,7 @@ from kernelbench.core.contracts import (
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
 from kernelbench.core.launch_texts import unread_inputs
-from kernelbench.core.methods import CACHES, Cache
-from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
+from kernelbench.core.records import CACHES, Arrays, Cache, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.case_data import CaseData
@@ -53,8 +50,6 @@ def settings_for(
 
 
 class CaseRun:
-    """Runs all implementations of one case."""
-
     def __init__(
         self,
         device: Device,

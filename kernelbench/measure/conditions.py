@@ -4,8 +4,6 @@ Each sample is judged by the readings before and after it. Disturbed samples do 
 see rounds.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

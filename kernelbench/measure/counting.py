@@ -1,7 +1,5 @@
 """Runs one case on the simulator to count what its kernels do; nothing is verified or timed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import prod
 

@@ -4,8 +4,6 @@ The power that samples are taken under is no kernel's own: all implementations o
 with a flush of the L2 before each sample, and NVML averages power over longer than that.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace

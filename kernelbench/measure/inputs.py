@@ -1,7 +1,5 @@
 """Inputs of a case: filled, changed between samples, and checked for writes by kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -50,7 +48,6 @@ class Inputs:
         self._flat = {spec.name: arrays[spec.name].reshape(-1) for spec in self.specs}
 
     def fill(self, seed: int) -> None:
-        """Fill all inputs."""
         self._device.fill(self.arrays, self._all_specs, seed)
         self.seed = seed
         self.filled += 1

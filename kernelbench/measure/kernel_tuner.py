@@ -4,8 +4,6 @@ Its backends launch one kernel with plain arguments, without scratch, second lau
 used. Instead, a strategy of our own passes the search space to one of Kernel Tuner's strategies with our Runner.
 """
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Callable, Mapping, Sequence

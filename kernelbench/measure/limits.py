@@ -3,9 +3,6 @@
 A time near the floor is mostly launch overhead, and no kernel can move bytes faster than the ceiling.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,12 +67,8 @@ def measure_limits(device: Device, binary: Binary) -> Limits:
     finally:
         device.release()
     best = max(COPIES, key=lambda name: rates[name])
-    others = {f"{kind}_bytes_per_s": _best(rates, kind) for kind in ("write", "add", "read")}
+    others = {f"{kind}_bytes_per_s": max(rates[f"{kind}_{one}"] for one in PACKS) for kind in ("write", "add", "read")}
     return Limits(floor_s, graph_floor_s, rates[best], best, **others, l2_bytes_per_s=l2)
-
-
-def _best(rates: Mapping[str, float], kind: str) -> float:
-    return max(rates[f"{kind}_{packs}"] for packs in PACKS)
 
 
 def _rates(device: Device, yardstick: _Yardstick) -> dict[str, float]:

@@ -1,9 +1,7 @@
 """What is asked of a device, and the device opened: a GPU in a worker process, or the simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +20,8 @@ DEFAULT_SEED = 20260401
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeviceRequest:
-    """Which device to use, and how. The defaults are those of the command line."""
+class MeasureRequest:
+    """Which device to use, and how to measure on it. The defaults are those of the command line."""
 
     device: str = "auto"  # see devices.open_device
     kernels: Sequence[Path | CuFile] = ()  # the user's own kernels, which join every suite of their operation
@@ -32,38 +30,30 @@ class DeviceRequest:
     in_process: bool = False  # on a GPU: no worker process, for debuggers and profilers
     wait: bool = True  # until another run releases the GPU
     patience_s: float = worker.PATIENCE_S  # time without a heartbeat after which the worker is ended
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasureRequest(DeviceRequest):
-    """How to measure on it. The defaults are those of the command line, too."""
-
     caches: Sequence[str] = ()  # none: those of the suite
     quick: bool = False
+    self_test: bool = False  # each implementation beside a twin of itself
     energy: bool = False  # per call, measured behind the times
     seed: int = DEFAULT_SEED
     arguments: Sequence[str] = ()  # the command line, for environment.json
 
 
 @contextmanager
-def opened(request: DeviceRequest, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
+def opened(request: MeasureRequest, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
     """The device, closed at the end. A GPU is locked against other runs; a simulator in place of a GPU is announced.
 
     `catalog` includes the user's own kernels.
     """
     with closing(_open(request, catalog)) as bench:
-        _make_thorough(bench, full=request.full, strict=request.strict)
-        if not bench.counting:
-            with gpu_to_itself(bench.environment(), progress, wait=request.wait):
-                yield bench
-            return
-        if request.device == "auto":
+        if bench.counting and request.device == "auto":
             progress.say(f"No GPU: {bench.name} counts what kernels do and times nothing.")
-        yield bench
+        _set_options(bench, request)
+        with nullcontext() if bench.counting else gpu_to_itself(bench.environment(), progress, wait=request.wait):
+            yield bench
 
 
 @contextmanager
-def opened_to_tune(request: DeviceRequest, catalog: Catalog, progress: Progress, without: str = "") -> Iterator[Bench]:
+def opened_to_tune(request: MeasureRequest, catalog: Catalog, progress: Progress, without: str = "") -> Iterator[Bench]:
     """The same, a GPU only. `without`: what can be done where there is none, for the error."""
     if request.device.partition(":")[0] == "simulated":
         raise InputError(f"--device {request.device}: tune times candidates, and the simulator times nothing")
@@ -76,7 +66,7 @@ def opened_to_tune(request: DeviceRequest, catalog: Catalog, progress: Progress,
         yield bench
 
 
-def _open(request: DeviceRequest, catalog: Catalog) -> Bench:
+def _open(request: MeasureRequest, catalog: Catalog) -> Bench:
     """A GPU in a worker process unless `in_process`; the simulator in this process."""
     name, kind = request.device, request.device.partition(":")[0]
     if request.in_process or kind not in ("auto", "cuda"):
@@ -90,11 +80,15 @@ def _open(request: DeviceRequest, catalog: Catalog) -> Bench:
         raise
 
 
-def _make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
-    """Set the simulator's options; InputError if the device is a GPU, which has none of them."""
+def _set_options(bench: Bench, request: MeasureRequest) -> None:
+    """Set the simulator's options; InputError for those that this device cannot have."""
     if isinstance(bench, InProcessBench) and isinstance(bench.device, CountingDevice):
-        bench.device.full, bench.device.strict = full, strict
+        if request.self_test:
+            raise InputError(f"--self-test: {bench.name} times nothing; it needs a GPU")
+        if request.energy:
+            raise InputError(f"--energy: {bench.name} draws no power; it needs a GPU")
+        bench.device.full, bench.device.strict = request.full, request.strict
         return
-    for option, given in (("--full", full), ("--strict", strict)):
+    for option, given in (("--full", request.full), ("--strict", request.strict)):
         if given:
             raise InputError(f"{option}: {bench.name} runs every block and watches none; add --device simulated")

@@ -1,7 +1,5 @@
 """The places of a case's arrays in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, Device

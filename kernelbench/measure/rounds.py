@@ -6,8 +6,6 @@ samples are repeated while there is time. Two more rounds are verified sample by
 among the first, and the last, on new inputs.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -19,8 +17,7 @@ import numpy as np
 from kernelbench.core import statistics
 from kernelbench.core.contracts import Heartbeat, no_heartbeat
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
-from kernelbench.core.methods import Cache
-from kernelbench.core.records import Measurement
+from kernelbench.core.records import Cache, Measurement
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.conditions import Watch, disturbance_text

@@ -1,7 +1,5 @@
 """Which outputs of a sampled run can be verified: the elements that its blocks wrote, and their rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

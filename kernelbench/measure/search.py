@@ -18,9 +18,16 @@ import numpy as np
 
 import kernelbench
 from kernelbench.core import dtypes
-from kernelbench.core.methods import METHODS, shared_method
 from kernelbench.core.progress import Advance
-from kernelbench.core.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
+from kernelbench.core.records import (
+    METHODS,
+    Case,
+    Implementation,
+    LaunchPlan,
+    Operation,
+    Result,
+    shared_method,
+)
 from kernelbench.core.statistics import paired_ratio_interval
 from kernelbench.core.tunable import values_text
 from kernelbench.measure import kernel_tuner
@@ -190,7 +197,7 @@ class Search:
             self.rule = replace(self.rule, status="failed" if rule.status == "ok" else rule.status, reason=reason)
             return {key: Candidate(dict(key), "left out") for key in keys}
         if final or self.rule_s is None:
-            preferred = _preferred(rule.measurements)
+            preferred = min(rule.measurements, key=lambda one: METHODS.index(one.method))
             self.rule_s, self.rule_method = preferred.median_s, preferred.method
         return {key: _candidate(dict(key), one, rule, final) for key, one in zip(keys, results, strict=True)}
 
@@ -261,7 +268,3 @@ def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: b
     samples = np.asarray(own.samples_s), np.asarray(other.samples_s)
     share, low, high = paired_ratio_interval(*samples, (shared[0], shared[1]))
     return Candidate(values, "ok", "", own.median_s, share, low, high, final, method)
-
-
-def _preferred(measurements: Sequence[Measurement]) -> Measurement:
-    return min(measurements, key=lambda one: METHODS.index(one.method))

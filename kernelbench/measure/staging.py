@@ -6,8 +6,6 @@ right after the run it takes digests of the outputs. This finds work that anothe
 also touches the L2, so the time of such a sample is dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

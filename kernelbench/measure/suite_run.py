@@ -1,9 +1,7 @@
 """A suite that is measured into a run on disk: every finished case is there before the next begins."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +13,7 @@ from kernelbench.core.stopwatch import Stopwatch
 from kernelbench.measure.bench import Bench, run_cases
 from kernelbench.measure.opening import MeasureRequest
 from kernelbench.planning.catalog import Catalog
+from kernelbench.planning.twins import twins_text
 from kernelbench.runs.environment import start_environment
 from kernelbench.runs.folders import folder_to_itself
 from kernelbench.runs.recording import Recording
@@ -41,17 +40,18 @@ class SuiteRun:
         self,
         folder: Path,
         plans: Sequence[CasePlan],
-        twins: Mapping[str, str] | None,
         *,
+        twins: bool,
         resume: bool = False,
         **about: Any,
     ) -> Iterator[Recording]:
-        """The run in `folder`, which no other process writes meanwhile. `twins`: see `start_environment`; `about`:
+        """The run in `folder`, which no other process writes meanwhile. `twins`: whether the plans have some; `about`:
         further entries of environment.json."""
         request, bench, catalog = self.request, self.bench, self.catalog
         with folder_to_itself(folder):
             environment = start_environment(
-                self.suite, plans, twins, bench.environment(), self.limits, catalog.own, request.seed, request.arguments
+                *(self.suite, plans, twins_text(plans) if twins else None, bench.environment(), self.limits),
+                *(catalog.own, request.seed, request.arguments),
             )
             yield Recording(folder, {**environment, **about}, catalog.operations, self.limits, resume=resume)
 

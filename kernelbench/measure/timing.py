@@ -8,8 +8,6 @@ cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided b
               kernel, so its launch overhead of 1.5 to 3 us is not counted. For kernels below ~20 us.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,8 +16,7 @@ from typing import Literal
 
 from kernelbench.core.contracts import Clock, Event, Executable, Graph
 from kernelbench.core.errors import DeviceError
-from kernelbench.core.methods import Cache
-from kernelbench.core.records import Arrays
+from kernelbench.core.records import Arrays, Cache
 
 FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
 # The flush lasts this many times the submission, so that the GPU has fetched all launches when it ends. After a flush

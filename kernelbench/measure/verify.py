@@ -4,8 +4,6 @@ Works with any array module, so a GPU's output is checked on that GPU. If a devi
 the elements that those wrote are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ BASE's version of `naive` is `naive.base`, and `naive.base.again` its twin, whos
 that uses the GPU knows HEAD's kernels alone: it gets the plan and the binary of BASE, and checks its result as HEAD's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

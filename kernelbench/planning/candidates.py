@@ -1,7 +1,5 @@
 """Results of a search for launch parameters, as records: candidates with their times, and the entry of the table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

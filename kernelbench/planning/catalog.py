@@ -10,8 +10,6 @@ not hide torch. Relative imports (`from ..common.peers import ..`) look in that 
 kernels, like includes of device code.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import re

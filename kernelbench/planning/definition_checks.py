@@ -1,8 +1,6 @@
 """Checks of what kernel folders define: fields of implementations and operations, and results of the functions of an
 operation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, prod
 from typing import Any, get_args

@@ -3,8 +3,6 @@
 Python's grammar parses it, and it is evaluated node by node in exact fractions; nothing is compiled or executed.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,8 +1,6 @@
 """Turns wrong results of an operation's functions, and errors of functions in a user's kernel folder, into one line
 that names their file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps

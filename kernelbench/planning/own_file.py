@@ -4,8 +4,6 @@ How it is launched stands in options, or in comments of the file: `// grid: rows
 kernel's own parameters: pointers are the operation's arrays, scalars are found by their names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Types must match exactly. A plan is hashed, pickled and printed, and a subclass 
 these.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import prod

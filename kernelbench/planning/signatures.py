@@ -1,7 +1,5 @@
 """Functions of a .cu with their parameters, as far as a launch needs them. The compiler has the last word."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

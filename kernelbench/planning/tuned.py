@@ -7,8 +7,6 @@ as the source of the kernel is unchanged. If no entry applies, the first candida
 where its constants were fitted on this GPU (see cost_constants.py), else the plan's rule.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

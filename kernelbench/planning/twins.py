@@ -4,8 +4,6 @@ Nothing differs between the two, so a difference in a run is noise. Twins have r
 from which noise is computed; comparisons, charts and claims leave them out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -15,11 +13,9 @@ from kernelbench.planning.case_plans import CasePlan
 AGAIN = ".again"  # suffix to the name of the original; names of kernels have no dot
 
 
-def _is_timed(implementation: Implementation) -> bool:
-    return implementation.role != "specimen"
-
-
-def with_twins(plan: CasePlan, originals: Callable[[Implementation], bool] = _is_timed) -> CasePlan:
+def with_twins(
+    plan: CasePlan, originals: Callable[[Implementation], bool] = lambda one: one.role != "specimen"
+) -> CasePlan:
     """The case with a twin after each original."""
     planned = []
     for one in plan.planned:

@@ -3,8 +3,6 @@
 This is not a sandbox. It turns mistakes into errors that name a file; malicious code finds a way around it.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import signal

@@ -202,9 +202,8 @@ def _falls(before: str, after: str) -> bool:
     return before.isdigit() and after.isdigit() and int(after) < int(before)
 
 
-def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
-    """Draw ticks and captions on a panel that has room for `room` cases."""
-    room = room or layout.right + 1
+def ticks(axis: Axes, layout: Layout) -> None:
+    room = layout.right + 1  # for so many cases
     if not layout.captioned:
         labels = [word_texts(words, number_text) for words in layout.words.values()]
         _name_ticks(axis, list(layout.x.values()), labels, room)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelbench.compare.changes import Change, Changes, Judged
-from kernelbench.compare.claim_changes import ClaimChange
+from kernelbench.compare.claims import ClaimChange
 from kernelbench.core.units import number_of
 from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, largest_first
 from kernelbench.report.changes_table import columns_of, groups, labels_of, percent
@@ -52,7 +52,6 @@ def write_change_page(
 
 
 def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:
-    """The page as text."""
     names = Names.of(changes)
     changed = [row for verdict in CHANGED for row in largest_first(changes.of(verdict))]
     broken = [row for row in changes.rows if row.is_broken]

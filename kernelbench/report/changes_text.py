@@ -1,7 +1,5 @@
 """The comparison of two runs as text for programs and pull requests: CSV, JSON, Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 

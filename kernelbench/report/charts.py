@@ -1,8 +1,6 @@
 """Which charts a run has, and their files: time by size, speed-ups beside published ones, share of the ceiling, and
 what the kinds of its claims call for; for a run of the simulator, what it counted."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

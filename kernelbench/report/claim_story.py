@@ -1,7 +1,5 @@
 """All there is to say of a claim, in order: what was said, what was required, what came out, why, what differs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The comparison within a run as text for programs and pull requests: CSV, JSON, Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

@@ -56,7 +56,6 @@ def results_table(run: Run) -> RenderableType:
 
 
 def _legend(rows: Sequence[Row]) -> str:
-    """What the marks in this table mean."""
     parts = ["-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %."]
     if any(row.floor_limited for row in rows):
         parts.append(f"{NEAR_FLOOR}: floor-limited, below 3 times an empty kernel.")

@@ -3,8 +3,6 @@
 "Share of the copy" is its time over that of a row, on every screen and page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -139,7 +139,6 @@ def _tables(run: Run, width: int) -> list[Table]:
 
 
 def note(run: Run) -> str:
-    """How to read the tables."""
     sampled = sum(bool(row.sampled) for row in run.rows)
     total = sum(row.counters is not None for row in run.rows)
     text = "The simulator counts what the PTX does, summed over all launches."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.counted_runs import counts_of
-from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.records import Claim
 from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
@@ -141,7 +140,6 @@ def listing_table(listing: Listing) -> Table:
 def line_cells(line: Line) -> tuple[str, ...]:
     """Cells from the second of _LINE_COLUMNS on; sectors and wavefronts with their ratio to the fewest possible."""
     own = line.counters
-    requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
     ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
     shared_ideal = own.shared_load_ideal_wavefronts + own.shared_store_ideal_wavefronts
     shared_ideal += own.shared_copy_ideal_wavefronts + own.shared_atomic_requests
@@ -149,7 +147,7 @@ def line_cells(line: Line) -> tuple[str, ...]:
     return (
         _count(own.warp_instructions),
         f"{own.lanes_per_instruction:.1f}" if own.warp_instructions else "",
-        _count(requests),
+        _count(own.global_requests),
         _excess(own.global_sectors, ideal),
         _count(own.shared_requests),
         _excess(own.shared_wavefronts, shared_ideal),
@@ -171,18 +169,11 @@ def _excess(value: int, ideal: int) -> str:
 # ---- Page ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Explained:
-    """The explanations of a run's cases, and whose counts they are from: `its own counts`."""
-
-    cases: Sequence[CaseExplanation]
-    source: str
-
-
-def section(explained: Explained, run: Run) -> dict[str, Any]:
-    """Each case as the template needs it: its table, sentences and evidence, with measured times beside them."""
-    times = _cold_times(run)
-    return {"source": explained.source, "cases": [_page_case(one, times) for one in explained.cases]}
+def section(run: Run, cases: Sequence[CaseExplanation], source: str) -> dict[str, Any]:
+    """Each case as the template needs it: its table, sentences and evidence, with measured times beside them. `source`:
+    whose counts they are from."""
+    times = {(row.case, row.implementation): view.seconds(row) for row in view.shown_rows(run, cache="cold")}
+    return {"source": source, "cases": [_page_case(one, times) for one in cases]} if cases else {}
 
 
 def _page_case(explained: CaseExplanation, times: Mapping[tuple[str, str], float]) -> dict[str, Any]:
@@ -216,33 +207,23 @@ def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -
     }
 
 
-def _cold_times(run: Run) -> dict[tuple[str, str], float]:
-    """Median times with a cleared L2, by case and implementation, by the method that is shown."""
-    return {(row.case, row.implementation): view.seconds(row) for row in view.shown_rows(run, cache="cold")}
-
-
 # ---- For programs ----------------------------------------------------------------------------------------
 
 
-def as_json(explained: Sequence[CaseExplanation], launches: Sequence[CountedLaunch] = ()) -> str:
-    """All metrics, sentences, bounds and evidence; numbers that do not apply are null. `launches`: those with hardware
-    counters, which follow under each case."""
-    return formats.as_json([_plain(one) | _hardware(one.case, launches) for one in explained])
+def as_json(explained: Sequence[CaseExplanation]) -> str:
+    """All metrics, sentences, bounds and evidence, and the launches with hardware counters; numbers that do not apply
+    are null."""
+    return formats.as_json([_plain(one) for one in explained])
 
 
-def _hardware(case: str, launches: Sequence[CountedLaunch]) -> dict[str, Any]:
-    own = [vars(one) for one in launches if one.case == case]
-    return {"hardware": own} if own else {}
-
-
-def records(explained: CaseExplanation, suite: str) -> list[dict[str, Any]]:
+def records(explained: CaseExplanation) -> list[dict[str, Any]]:
     """A row per implementation: every metric, the bound, and what is said of it."""
     said = dict(sentences(explained))
     found = []
     for name, one in explained.counted.items():
         limit = explained.bounds.get(name)
         found.append(
-            {"suite": suite, "case": explained.case, "implementation": name, "sampled": one.sampled}
+            {"suite": explained.suite, "case": explained.case, "implementation": name, "sampled": one.sampled}
             | {metric: one.value(metric) for metric in METRICS}
             | {"bound_s": limit.seconds if limit else None, "bound_by": limit.resource if limit else ""}
             | {"sentences": said.get(name, "")}
@@ -274,6 +255,7 @@ def _plain(explained: CaseExplanation) -> dict[str, Any]:
             for one in explained.evidence
         ],
         "missing": dict(explained.missing),
+        **({"hardware": [vars(one) for one in explained.launches]} if explained.launches else {}),
     }
 
 

@@ -75,7 +75,9 @@ class Table:
             most = max(map(len, lines), default=0)
             words = [part for line in lines for part in parts(line)]
             limit = options.get("max_width", most)
-            whole = max((len(part) if len(part) <= limit else _longest_piece(part) for part in words), default=0)
+            whole = max(
+                (len(part) if len(part) <= limit else max(map(len, _pieces(part))) for part in words), default=0
+            )
             least = most if options.get("no_wrap") else whole
             found.append((max(least, min(most, limit)), least))
         return found
@@ -148,10 +150,6 @@ def broken(text: str, width: int) -> list[str]:
                     lines.append(indent + rest)
                 gap = ""
     return [line.rstrip() for line in lines]
-
-
-def _longest_piece(word: str) -> int:
-    return max(map(len, _pieces(word)))
 
 
 def _words(line: str) -> list[str]:

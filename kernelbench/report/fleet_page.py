@@ -1,7 +1,5 @@
 """The page of a fleet, one offline HTML file, and the same as CSV and JSON beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +15,7 @@ from kernelbench.report.pages import rendered, write_page
 PAGE = "report.html"
 
 
-def write_fleet_page(shown: FleetView, title: str, facts: Mapping[str, str], notes: Sequence[str], out: Path) -> Path:
+def write_fleet_page(shown: FleetView, facts: Mapping[str, str], notes: Sequence[str], out: Path) -> Path:
     """Write the page to `out`, and beside it claims.csv, means.csv, spread.csv, counts.csv and report.json.
 
     `facts`: name and value of what identifies the fleet; `notes`: what was said while it measured. ResultsError where
@@ -26,7 +24,7 @@ def write_fleet_page(shown: FleetView, title: str, facts: Mapping[str, str], not
     rows = tables(shown)
     beside = {f"{name}.csv": f"{formats.as_csv(own)}\n" for name, own in rows.items() if own}
     beside["report.json"] = f"{formats.as_json({**rows, 'versions': shown.versions, 'notes': notes})}\n"
-    return write_page(out, _page(shown, title, facts, notes), beside)
+    return write_page(out, _page(shown, facts, notes), beside)
 
 
 def tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
@@ -86,12 +84,13 @@ def _published(line: ClaimLine) -> str:
     return view.text((line.claim.document.get("device") or {}).get("name")) or "not stated"
 
 
-def _page(shown: FleetView, title: str, facts: Mapping[str, str], notes: Sequence[str]) -> str:
+def _page(shown: FleetView, facts: Mapping[str, str], notes: Sequence[str]) -> str:
+    suites = ", ".join(shown.suites) if len(shown.suites) < 5 else f"{len(shown.suites)} suites"
     cases: dict[str, dict[str, Mapping[str, str]]] = {}
     for line in (*shown.counts, *shown.bounds):
         cases.setdefault(line.suite, {})[line.case] = key_words(line.case)
     values = {
-        "title": title,
+        "title": f"{suites} on {', '.join(shown.labels)}",
         "facts": facts,
         "notes": notes,
         "shown": shown,

@@ -3,13 +3,11 @@
 Absolute times are never set side by side between kinds of GPUs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import exp, log
-from statistics import median
+from math import log
+from statistics import geometric_mean, median
 
 from kernelbench.compare.changes import Judged
 from kernelbench.compare.comparison import Comparison
@@ -62,11 +60,6 @@ class Spread:
     reason: str = ""  # why they cannot be compared
 
 
-def _geometric_mean(values: Iterable[float]) -> float:
-    logs = [log(one) for one in values]
-    return exp(sum(logs) / len(logs))
-
-
 def means(suite: str, of: Mapping[str, Member]) -> Iterator[MeanLine]:
     """Each implementation over the rows that all GPUs have; none where GPUs have no row in common."""
     shares = {label: _shares(one) for label, one in of.items()}
@@ -83,7 +76,7 @@ def means(suite: str, of: Mapping[str, Member]) -> Iterator[MeanLine]:
 
 
 def _means_of(of_gpus: Mapping[str, Mapping[Place, float]], places: Sequence[Place]) -> dict[str, float]:
-    return {label: _geometric_mean(own[place] for place in places) for label, own in of_gpus.items() if places}
+    return {label: geometric_mean(own[place] for place in places) for label, own in of_gpus.items() if places}
 
 
 def _common(of_gpus: Iterable[Mapping[Place, float]]) -> list[Place]:
@@ -123,7 +116,7 @@ def _in_the_middle(members: Sequence[Member]) -> Member:
     common = _common(times)
     if not common:
         return members[0]
-    means = [_geometric_mean(own[place] for place in common) for own in times]
+    means = [geometric_mean(own[place] for place in common) for own in times]
     return min(zip(means, members, strict=True), key=lambda one: abs(one[0] - median(means)))[1]
 
 
@@ -140,7 +133,7 @@ def _spread(suite: str, kind: str, one: Member, middle: Member) -> Spread:
         f"{row.implementation} on {labels[row.case]}, {row.cache} by {row.method} ({view.ratio_text(row.ratio)})"
         for row in far[:_OUTLIERS]
     ]
-    mean = _geometric_mean(row.ratio for row in judged)
+    mean = geometric_mean(row.ratio for row in judged)
     return Spread(suite, kind, one.label, middle.label, mean, verdicts, far[:_OUTLIERS], named)
 
 

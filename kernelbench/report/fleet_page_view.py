@@ -1,7 +1,5 @@
 """What the runs of several GPUs say together: verdicts side by side, times, counts and bounds, versions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

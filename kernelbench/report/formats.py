@@ -1,7 +1,5 @@
 """Rows as text for programs and pull requests: CSV, JSON, Markdown. The terminal's tables are in `tables`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

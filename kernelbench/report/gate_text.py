@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Judged
@@ -22,7 +22,8 @@ COUNTS = ("case", "kernel", "count", "BASE", "HEAD", "change %")
 
 def sentences(found: Gated) -> list[str]:
     """The answer first, then a line per regression, what the gate could have found, and what it left out."""
-    regressions = [f"REGRESSION: {text}" for text in _regressions(found)]
+    labels = labels_of(found.changes) if found.changes else {}
+    regressions = [f"REGRESSION: {_regression(row, labels)}" for row in found.regressions]
     return [_answer(found), *regressions, *_found_from(found), *_equal(found), *found.notes]
 
 
@@ -45,11 +46,6 @@ def _answer(found: Gated) -> str:
     answer = "REGRESSION" if found.regressions else "no regression"
     told = f"{number_of(len(found.changes.judged), 'timed row')}: {counts}" + (f"; {works}" if broken else "")
     return f"{found.suite}: {answer} from BASE to HEAD on {found.device}. {told}."
-
-
-def _regressions(found: Gated) -> Iterable[str]:
-    labels = labels_of(found.changes) if found.changes else {}
-    return [_regression(row, labels) for row in found.regressions]
 
 
 def _regression(row: Change, labels: Mapping[str, str]) -> str:
@@ -80,7 +76,6 @@ def _pairs(found: Gated) -> str:
 
 
 def counts_table(found: Gated) -> RenderableType:
-    """For the terminal."""
     return list_table(COUNTS, _counts(found.counts), "Counts that changed")
 
 

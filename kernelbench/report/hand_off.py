@@ -1,7 +1,5 @@
 """The commands that take one implementation of one case to NVIDIA's own tools."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping, Sequence

@@ -62,9 +62,9 @@ def report_parts(found: ReportExplanation) -> Iterable[RenderableType]:
     from rich.text import Text
 
     kernels = "1 kernel" if len(found.launches) == 1 else f"{len(found.launches)} kernels"
-    yield Text(f"{found.explanation.case}: {kernels}" + (f" on {found.gpu}" if found.gpu else ""), "bold")
-    yield explanation.sentences_block(found.explanation)
-    yield explanation.case_table(found.explanation)
+    yield Text(f"{found.case}: {kernels}" + (f" on {found.gpu}" if found.gpu else ""), "bold")
+    yield explanation.sentences_block(found)
+    yield explanation.case_table(found)
     yield launches_table(found.launches)
 
 

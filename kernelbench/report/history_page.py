@@ -24,12 +24,10 @@ SIZE = (3.6, 1.7)  # inches
 
 
 def write_history(found: Sequence[History], left_out: Sequence[str], out: Path) -> Path:
-    """Write the page to `out`."""
     return write_page(out, render(found, left_out))
 
 
 def render(found: Sequence[History], left_out: Sequence[str]) -> str:
-    """The page as text."""
     values = {
         "version": __version__,
         "sections": [_section(one, number) for number, one in enumerate(found)],

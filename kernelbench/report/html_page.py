@@ -4,32 +4,28 @@ Suites, kernels and ledger may come from anywhere, so all their text is escaped,
 forbids itself to load anything or to run any script but its own.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
+from kernelbench.explain.records import CaseExplanation
 from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import story
-from kernelbench.report.explanation import Explained
+from kernelbench.report.drawing import Chart
 from kernelbench.report.pages import own_file, rendered, write_page
 from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
 from kernelbench.runs.results import ENVIRONMENT_FILE, SAMPLES_FILE, Run, results_file
-
-if TYPE_CHECKING:
-    from kernelbench.report.drawing import Chart
 
 MAX_BYTES = 3_000_000
 PAGE_FILES = ("comparison.csv", "claims.csv")
@@ -42,7 +38,7 @@ def write_report(
     out: Path,
     published: Published | None = None,
     drawn: Sequence[Chart] = (),
-    explained: Explained | None = None,
+    explained: tuple[Sequence[CaseExplanation], str] = ((), ""),
 ) -> Path:
     """Write the page to `out`, below 3 MB: a run that is too large goes without the strips of its samples.
 
@@ -62,7 +58,7 @@ def render(
     verdicts: Sequence[ClaimVerdict],
     published: Published,
     drawn: Sequence[Chart] = (),
-    explained: Explained | None = None,
+    explained: tuple[Sequence[CaseExplanation], str] = ((), ""),
     data: Sequence[tuple[str, str]] = (),
     with_strips: bool = True,
 ) -> str:
@@ -72,7 +68,7 @@ def render(
     script = own_file("page.js")
     values = {
         "script": script,
-        "script_hash": _content_hash(f"\n{script}\n"),
+        "script_hash": "sha256-" + base64.b64encode(hashlib.sha256(f"\n{script}\n".encode()).digest()).decode(),
         "version": view.text(run.environment.get("kernelbench")),
         "head": page_sections.header(run, comparison, verdicts),
         "data": data,
@@ -83,7 +79,7 @@ def render(
         "peers": peer_texts.section(run),
         "peer_chart": charts.get(PEER_CHART),
         "charts": _other_charts(drawn, with_answer=not verdicts),
-        "explained": explanation.section(explained, run) if explained else None,
+        "explained": explanation.section(run, *explained),
         "rows": [] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
         "counts": counts.page_table(run) if run.simulated else {},
         "counts_note": counts.note(run) if run.simulated else "",
@@ -156,8 +152,3 @@ _FILTERS: Mapping[str, Callable[[Any], Any]] = {
     "rate": rate_text,
     "share": share_text,
 }
-
-
-def _content_hash(text: str) -> str:
-    """How a content security policy names a script that may run."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.core.methods import METHODS
+from kernelbench.core.records import METHODS
 from kernelbench.report import copies, palette, style, view
 from kernelbench.report.case_axis import Layout, laid_out, ticks
 from kernelbench.report.palette import Look
@@ -42,8 +42,6 @@ class Mark:
 
 @dataclass(frozen=True)
 class Place:
-    """A point of a line."""
-
     x: float
     mark: Mark
     line: int | None  # of the stretch; None without a line
@@ -62,7 +60,8 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         drawn = []
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
             layout = laid_out({row.case: row.words for row in of_dtype}, to_scale=True)
-            drawn.append(draw(axis, [_time_mark(row) for row in of_dtype], layout, looks))
+            marks = [Mark(row.case, row.implementation, view.seconds(row), row.method == "graph") for row in of_dtype]
+            drawn.append(draw(axis, marks, layout, looks))
             _floor_lines(axis, run, of_dtype, drawn[-1])
             axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
@@ -70,10 +69,6 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         for axis, places in zip(panels, drawn, strict=True):
             names_beside(axis, names_of(places, looks))
     return figure
-
-
-def _time_mark(row: Row) -> Mark:
-    return Mark(row.case, row.implementation, view.seconds(row), hollow=row.method == "graph")
 
 
 def named_panels(count: int, height: float, names: Sequence[str] | set[str]) -> tuple[Figure, Sequence[Axes]]:

@@ -1,7 +1,5 @@
 """The contents of the HTML page, section by section, as plain texts and numbers. The template only lays them out."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

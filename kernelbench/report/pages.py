@@ -3,18 +3,13 @@
 What they show may come from anywhere, so all text is escaped; only style, scripts and drawings of our own are not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.report import style
-
-if TYPE_CHECKING:
-    from kernelbench.report.drawing import Chart
 
 _HERE = Path(__file__).parent
 _NONE: Mapping[str, Any] = {}
@@ -41,12 +36,10 @@ def rendered(template: str, values: Mapping[str, Any], filters: Mapping[str, Cal
     templates = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    templates.filters.update(filters, drawing=_chart)
+    templates.filters.update(
+        filters, drawing=lambda chart: drawing(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
+    )
     return templates.get_template(template).render(values, css=own_file("page.css"))
-
-
-def _chart(chart: Chart) -> Any:
-    return drawing(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
 
 
 def write_page(out: Path, text: str, beside: Mapping[str, str] = _NONE) -> Path:

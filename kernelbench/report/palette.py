@@ -1,7 +1,5 @@
 """How each implementation is drawn: one colour and one marker per name, the same on every chart of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 from kernelbench.report import peer_texts, peers, style, view
@@ -32,7 +33,7 @@ def peer_figure(found: Sequence[Pair], looks: Mapping[str, Look]) -> Figure:
         figure = Figure(figsize=(WIDTH, ROW * max(len(ratios), 2) + REST), layout="constrained")
         axis = figure.subplots()
         for place, (name, of_name) in enumerate(ratios.items()):
-            look, mean = looks[name], peers.mean(of_name)
+            look, mean = looks[name], geometric_mean(of_name)
             axis.plot(of_name, [place] * len(of_name), look.marker, color=look.colour, alpha=0.45, markersize=3.2)
             axis.plot(mean, place, look.marker, color=look.colour, markersize=8, markeredgecolor=PAPER, zorder=3)
             axis.annotate(

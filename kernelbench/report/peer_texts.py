@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.units import share_text, time_column
@@ -32,12 +33,12 @@ MEANING = (
 def ahead(found: Sequence[Pair]) -> str:
     """Who is ahead, in a sentence: geometric means over the cases that two sides have in common."""
     every = peers.ratios(found)
-    faster = {name: of_name for name, of_name in every.items() if peers.mean(of_name) < 1}
+    faster = {name: of_name for name, of_name in every.items() if geometric_mean(of_name) < 1}
     name, of_name = next(iter(every.items()))
     return (
         f"Ours is ahead of {_of(len(every) - len(faster), len(every))}: the {'fastest' if faster else 'nearest'}, "
-        f"{name}, takes "
-        f"{view.ratio_text(peers.mean(of_name))} our time (geometric mean over {cases_text(len(of_name))} in common). "
+        f"{name}, takes {view.ratio_text(geometric_mean(of_name))} our time "
+        f"(geometric mean over {cases_text(len(of_name))} in common). "
         f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
     )
 
@@ -54,10 +55,9 @@ def cases_text(number: int) -> str:
 
 
 def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
-    """The answer first."""
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
-    in_mean = view.ratio_text(peers.mean([pair.ahead for pair in found]))
+    in_mean = view.ratio_text(geometric_mean([pair.ahead for pair in found]))
     lines = [
         f"The best peer takes {in_mean} our time over {cases_text(len(found))} (geometric mean), and "
         f"{view.ratio_text(least.ahead)} at the lowest ({labels[least.case]}: {least.best.name}); "
@@ -117,14 +117,13 @@ def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
         best = sum(pair.best.name == name for pair in found)
         least = view.ratio_text(min(of_name))
         lines.append(
-            (name, str(len(of_name)), str(best), view.ratio_text(peers.mean(of_name)), least, _error(*errors[name]),
+            (name, str(len(of_name)), str(best), view.ratio_text(geometric_mean(of_name)), least, _error(*errors[name]),
              sources.version(run, name))
         )  # fmt: skip
     return lines
 
 
 def section(run: Run) -> dict[str, Any] | None:
-    """For the page."""
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None

@@ -5,15 +5,12 @@ by graphs does not cost the others theirs.
 Ours are the kernels whose origin is here. On each case the fastest of ours counts, and the fastest of the peers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, log
+from statistics import geometric_mean
 
-from kernelbench.core.methods import shared_method
-from kernelbench.core.records import WRITTEN_HERE
+from kernelbench.core.records import WRITTEN_HERE, shared_method
 from kernelbench.report import copies, view
 from kernelbench.report.case_axis import Curve
 from kernelbench.runs.records import Row
@@ -140,9 +137,4 @@ def ratios(found: Sequence[Pair]) -> dict[str, list[float]]:
     for pair in found:
         for side in pair.peers:
             of_peers.setdefault(side.name, []).append(side.ratio)
-    return {name: of_peers[name] for name in sorted(of_peers, key=lambda name: mean(of_peers[name]))}
-
-
-def mean(ratios: Sequence[float]) -> float:
-    """The geometric mean."""
-    return exp(sum(map(log, ratios)) / len(ratios))
+    return {name: of_peers[name] for name in sorted(of_peers, key=lambda name: geometric_mean(of_peers[name]))}

@@ -26,7 +26,6 @@ def found(run: Run) -> Mapping[str, Any] | None:
 
 
 def sentences(test: Mapping[str, Any]) -> list[str]:
-    """The answer first."""
     rows, false = test["rows"], test.get("false_verdicts") or 0
     drift, signed = test.get("drift"), test.get("drift_signed")
     told = f"{false} of {rows} rows, each beside a twin of itself, {'is' if false == 1 else 'are'} falsely told apart"
@@ -48,7 +47,6 @@ def lengths(test: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def section(run: Run) -> dict[str, Any] | None:
-    """For the page."""
     test = found(run)
     if test is None:
         return None
@@ -56,7 +54,6 @@ def section(run: Run) -> dict[str, Any] | None:
 
 
 def table(test: Mapping[str, Any]) -> RenderableType:
-    """For the terminal."""
     from rich.console import Group
     from rich.text import Text
 

@@ -1,21 +1,17 @@
 """Where things come from, for the HTML page: implementations with their origins, published figures with citations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.ledger import figures
 from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.libraries import PEER_PACKAGES
+from kernelbench.core.records import Claim
 from kernelbench.report import view
 from kernelbench.runs.results import Run
-
-if TYPE_CHECKING:
-    from kernelbench.core.records import Claim
 
 
 @dataclass(frozen=True)

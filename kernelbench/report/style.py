@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,11 @@ VARIABLES = {
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }  # fmt: skip
 _loading = threading.Lock()
+# Tables and pages need these, and they take a second to import.
+NEEDED = (
+    "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
+)  # fmt: skip
 _SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kernelbench",
@@ -80,6 +85,18 @@ def load_matplotlib() -> None:
             import_module("matplotlib")
         finally:
             os.path.exists = exists
+
+
+def import_ahead() -> None:
+    """Import what comparisons and pages need in a thread, while this process waits for another one."""
+
+    def import_all() -> None:
+        with suppress(Exception):  # the module that needs it reports the error
+            load_matplotlib()
+            for name in NEEDED:
+                import_module(name)
+
+    threading.Thread(target=import_all, name="imports", daemon=True).start()
 
 
 @contextmanager
@@ -148,18 +165,17 @@ def inline_svg(text: str, prefix: str, label: str) -> str:
     return re.sub(r"\n\s*", "\n", text)
 
 
-def plain_time_axis(axis: Axes, which: str = "y") -> None:
+def plain_time_axis(axis: Axes) -> None:
     """A logarithmic axis of seconds with labels as `10 µs`."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     from kernelbench.core.units import time_text
 
-    (axis.set_yscale if which == "y" else axis.set_xscale)("log")
-    target = axis.yaxis if which == "y" else axis.xaxis
-    low, high = axis.get_ylim() if which == "y" else axis.get_xlim()
-    target.set_major_locator(LogLocator(subs=(1.0,) if high / low > 50 else (1.0, 2.0, 5.0)))
-    target.set_major_formatter(FuncFormatter(lambda value, _: _short(time_text(value))))
-    target.set_minor_formatter(NullFormatter())
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 50 else (1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(time_text(value))))
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _short(text: str) -> str:

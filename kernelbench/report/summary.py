@@ -1,20 +1,23 @@
 """The answer of a run in a few lines, for the first lines of `compare` and the last ones of `run`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
-from math import exp, log
+from functools import lru_cache
+from pathlib import Path
+from statistics import geometric_mean
 
+from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.comparison import ComparedRow, Comparison
 from kernelbench.compare.ratios import PUBLISHED
-from kernelbench.compare.step_sums import sum_of
+from kernelbench.compare.step_sums import step_of, sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
+from kernelbench.core import places
 from kernelbench.core.units import number_of
 from kernelbench.explain import evidence
-from kernelbench.explain.records import CaseExplanation
 from kernelbench.report import peer_texts, peers, step, view
-from kernelbench.runs.results import Run
+from kernelbench.report.explanation import explanations
+from kernelbench.runs.folders import recorded_run
+from kernelbench.runs.results import Run, read_run
 
 CLAIMS = 4  # of a run that its summary names
 MOST_CITED = 2  # implementations with published times that the headline names
@@ -38,7 +41,7 @@ def _speeds(run: Run, comparison: Comparison) -> list[str]:
         if row.speedup and row.cache == "cold" and not row.is_baseline and roles.get(row.implementation) != "yardstick":
             found.setdefault(row.implementation, []).append(row)
     cited = [name for name, rows in found.items() if any(row.published_speedup for row in rows)]
-    ranked = sorted(found, key=lambda name: -_mean([row.speedup or 1.0 for row in found[name]]))
+    ranked = sorted(found, key=lambda name: -geometric_mean(row.speedup or 1.0 for row in found[name]))
     kernels = [name for name in ranked if roles.get(name) == "kernel"]  # claims are about kernels, not about libraries
     named = [name for name in ranked if name in cited][:MOST_CITED] or kernels[:1] or ranked[:1]
     return [_speed(name, found[name]) for name in named]
@@ -57,10 +60,6 @@ def _range(ratios: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys((view.ratio_text(min(ratios)), view.ratio_text(max(ratios)))))
 
 
-def _mean(ratios: Sequence[float]) -> float:
-    return exp(sum(map(log, ratios)) / len(ratios))
-
-
 def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """The end of `run`: the answer, the verdict of each claim, and what went wrong. What `counted_lines` says of a run
     of the simulator is left out."""
@@ -74,29 +73,46 @@ def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]
     return lines
 
 
-def counted_lines(
-    run: Run,
-    counts: str,
-    recorded: Sequence[str],
-    command: str,
-    verdicts: Sequence[ClaimVerdict],
-    cases: Sequence[CaseExplanation],
-) -> list[str]:
-    """Four lines on a run of the simulator: `counts` says where its counts are shown, `recorded` what a run on a GPU
-    answered, `command` shows that run."""
-    found = evidence.across(one for case in cases for one in case.evidence)
-    seen = [one for one in found if one.seen]
+def counted_lines(found: Answer, counts: str = "--all prints the counts") -> list[str]:
+    """What a run of the simulator can say: what the recorded run on a GPU answers, and what counts confirm here.
+
+    `counts`: where its counts are shown.
+    """
+    cases, _ = explanations(found.run, found.ledger)
+    seen = [one for one in evidence.across(one for case in cases for one in case.evidence) if one.seen]
     confirmed = sum(one.decision == "confirmed" for one in seen)
-    decided = [f"{one.id} {one.verdict}" for one in verdicts if one.verdict != NOT_DECIDED]
     here = f"Counted here: {confirmed} of {len(seen)} published explanations are confirmed on every case"
     if not seen:
         here = "Counted here: nothing that a published explanation mentions"
-    lines = [
-        f"No times: {run.device} counts what kernels do; {counts}.",
-        f"Recorded on a GPU: {' '.join(recorded)}",
-        f"To see it: {command}",
+    decided = [f"{one.id} {one.verdict}" for one in found.verdicts if one.verdict != NOT_DECIDED]
+    return [
+        f"No times: {found.run.device} counts what kernels do; {counts}.",
+        *_recorded_lines(found),
         here + (f"; claims decided by counts: {', '.join(decided)}." if decided else "."),
     ]
-    if not recorded:
-        lines[1:3] = [f"No recorded run on a GPU has these cases of suite '{run.suite}'."]
-    return lines
+
+
+def _recorded_lines(found: Answer) -> list[str]:
+    """What the recorded run on a GPU says of these cases, and the command that shows it."""
+    run, folder = found.run, recorded_run(found.run.suite)
+    nothing = [f"No recorded run on a GPU has these cases of suite '{run.suite}'."]
+    if folder is None:
+        return nothing
+    there, own = read_run(folder), {row.implementation for row in run.rows}
+    if not {row.case for row in run.rows} & {row.case for row in there.rows}:
+        return nothing  # other sizes or types
+    baseline = next((row.baseline for row in found.comparison), "")
+    forced = there.environment.get("baseline") not in own  # an --only without the suite's baseline
+    if baseline not in {row.implementation for row in there.rows} or step_of(run) or forced:
+        baseline = ""  # the recorded run has its own
+    recorded = _recorded_answer(folder, baseline or None)
+    command = f"kernelbench compare {folder.relative_to(places.ROOT)}"  # which `compare` takes in every folder
+    command += f" --baseline {baseline}" if baseline else ""
+    said = headline(recorded.run, recorded.comparison, recorded.verdicts)
+    return [f"Recorded on a GPU: {' '.join(said)}", f"To see it: {command}"] if said else nothing
+
+
+@lru_cache(maxsize=2)
+def _recorded_answer(folder: Path, baseline: str | None) -> Answer:
+    """Kept, because run and report ask for the same one, and its intervals take a second."""
+    return answer(read_run(folder), baseline)

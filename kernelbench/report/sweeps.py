@@ -93,9 +93,12 @@ def sweep_figure(
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
-    spare = _yardsticks(run)[1:]  # of several copies the best is drawn, and one of their counts
+    yardsticks = dict.fromkeys(row.implementation for row in run.rows if row.role == "yardstick")
+    spare = [*yardsticks][1:]  # of several copies the best is drawn, and one of their counts
+    cases = [case for curve in curves for case in curve.points.values()]
+    drawn = {name for table in (rates, counted) for case in cases for name in table.get(case, {})}
     known = (name for name in view.implementations(run) if name not in spare)
-    names = [name for name in (*known, copies.BEST) if _is_in(name, curves, rates, counted)]
+    names = [name for name in (*known, copies.BEST) if name in drawn]
     kinds = (["rate"] if cache else []) + metrics
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
@@ -148,14 +151,6 @@ def _counts(curves: Sequence[Curve], counted: Mapping[str, Mapping[str, Counted]
     """Whether an implementation on these curves has that count."""
     cases = {case for curve in curves for case in curve.points.values()}
     return any(one.value(metric) is not None for case in cases for one in counted.get(case, {}).values())
-
-
-def _is_in(name: str, curves: Sequence[Curve], *tables: Mapping[str, Mapping[str, Any]]) -> bool:
-    return any(name in table.get(case, {}) for table in tables for curve in curves for case in curve.points.values())
-
-
-def _yardsticks(run: Run) -> list[str]:
-    return list(dict.fromkeys(row.implementation for row in run.rows if row.role == "yardstick"))
 
 
 def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -270,7 +265,6 @@ def _level(axes: Sequence[Axes]) -> None:
 
 
 def _legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
-    """The names, beside the panels."""
     handles: dict[str, Any] = {}
     for axis in axes:
         found, labels = axis.get_legend_handles_labels()

@@ -119,11 +119,9 @@ def block_table(
     return table
 
 
-def panel_tables(
-    title: str, first: Column, names: Sequence[str], cells: Mapping[str, Sequence[str]], kind: Options = NUMBER
-) -> ForWidth:
+def panel_tables(title: str, first: Column, names: Sequence[str], cells: Mapping[str, Sequence[str]]) -> ForWidth:
     """Tables with a row per name and a column per key of `cells`, as many side by side as fit the window."""
-    return ForWidth(lambda width: panels(title, first, names, cells, width, kind))
+    return ForWidth(lambda width: panels(title, first, names, cells, width))
 
 
 def panels(
@@ -157,7 +155,6 @@ def new_table(title: str, kinds: Iterable[Column] = (), rows: Iterable[Sequence[
 
 
 def columns(kind: Options, *headers: str) -> list[Column]:
-    """Columns of one kind."""
     return [(header, kind) for header in headers]
 
 

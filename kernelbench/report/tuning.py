@@ -1,7 +1,5 @@
 """What a search of launch parameters found: its table and sentence for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from kernelbench.core.texts import printable

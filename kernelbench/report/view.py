@@ -3,8 +3,6 @@
 Console, charts and page share these, so that all of them use the same names and show the same times.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
@@ -251,7 +249,7 @@ def asked_by(part: Part) -> str:
     return f"{part.by}: " + (f"“{part.words}”" if part.by == "stated" else part.words)
 
 
-def highlights(run: Run, comparison: Comparison, limit: int = 6) -> list[str]:
+def highlights(run: Run, comparison: Comparison) -> list[str]:
     """The implementations that a chart colours: the baseline, those with published figures, then the fastest."""
     cited = [row.implementation for row in comparison if row.published_speedup is not None]
     wanted = [*(row.baseline for row in comparison), str(run.environment.get("baseline") or ""), *cited]
@@ -266,4 +264,4 @@ def highlights(run: Run, comparison: Comparison, limit: int = 6) -> list[str]:
         if row.median_s is not None:
             relative[row.implementation].append(row.median_s / best[row.case, row.cache, row.method])
     by_speed = sorted(sorted(relative), key=lambda name: median(relative[name] or [inf]))
-    return [name for name in dict.fromkeys([*wanted, *by_speed]) if name in relative][:limit]
+    return [name for name in dict.fromkeys([*wanted, *by_speed]) if name in relative][:6]

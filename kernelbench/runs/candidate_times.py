@@ -3,8 +3,6 @@
 nvidia-h200.softmax.csv    one row per case and candidate
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """The contents of a suite that a run keeps, so that it is never mixed with another suite of the same name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The contents of environment.json: where, when and with which versions a run is made."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import platform

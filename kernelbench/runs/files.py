@@ -3,8 +3,6 @@
 What is read here has the types on which other modules rely, and no characters that control a terminal.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -248,12 +246,9 @@ def _written(value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return [_written(one, depth - 1) for one in value]
     if isinstance(value, int | float):
-        return value if _is_kept(value) else None
+        kept_number = math.isfinite(value) if isinstance(value, float) else abs(value) <= _MAX_INTEGER
+        return value if kept_number else None
     return None if value is None else kept(str(value))
-
-
-def _is_kept(number: float) -> bool:
-    return math.isfinite(number) if isinstance(number, float) else abs(number) <= _MAX_INTEGER
 
 
 def sweep(folder: Path) -> None:

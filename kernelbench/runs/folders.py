@@ -1,11 +1,10 @@
 """Folders of runs: the place of a new one, locks against other writers, and the run that the user means."""
 
-from __future__ import annotations
-
 import fcntl
 import filecmp
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -13,17 +12,18 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kernelbench.core import places
-from kernelbench.core.errors import ResultsError
+from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
-from kernelbench.runs.results import ENVIRONMENT_FILE, results_file
+from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims and tell durations
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown if the user has no run
 _STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
+DEPTH = 3  # folders below a given one in which the runs of a history are looked for
 _TRIES = 100  # names tried for a new folder, while other runs take them
 
 
@@ -191,6 +191,20 @@ def newest_by_suite(folder: Path) -> dict[str, Path]:
     return {suite: path for suite, (_, path) in found.items()}
 
 
+def of_gpus(folders: Sequence[Path]) -> list[tuple[str, Path]]:
+    """The newest run of each suite that at least two folders of runs have, by the folder's name, which names a GPU.
+
+    InputError for two folders of one name.
+    """
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        raise InputError(f"report {' '.join(map(str, folders))}: expected folders of different names, which name GPUs")
+    found = {name: newest_by_suite(folder) for name, folder in zip(names, folders, strict=True)}
+    counts = Counter(suite for own in found.values() for suite in own)
+    common = sorted(suite for suite, count in counts.items() if count > 1)
+    return [(name, own[suite]) for suite in common for name, own in found.items() if suite in own]
+
+
 def find_run(name: str | None) -> tuple[Path, str]:
     """The run for a folder, the name of a run or of a suite, and a line that says which one it is.
 
@@ -231,3 +245,46 @@ def _suite_of(folder: Path) -> str:
         return str(read_environment(folder / ENVIRONMENT_FILE).get("suite") or "")
     except ResultsError:
         return ""
+
+
+def series_in(folder: Path, suite: str | None) -> tuple[dict[tuple[str, str], list[Run]], list[str]]:
+    """Runs by suite and GPU, in time; and why others are left out."""
+    groups: dict[tuple[str, str], list[Run]] = {}
+    left_out: list[str] = []
+    for path in _folders(folder):
+        try:
+            run = read_run(path)
+        except ResultsError as error:
+            left_out.append(str(error))
+            continue
+        if suite in (None, run.suite):
+            if reason := _why_not(run):
+                left_out.append(f"{path}: {reason}")
+            else:
+                groups.setdefault((run.suite, run.device), []).append(run)
+    for runs in groups.values():
+        runs.sort(key=lambda run: str(run.environment["started"]))
+    return groups, left_out
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    """The runs in a folder, a few levels deep; links to folders are not followed."""
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such folder; expected one that holds the folders of runs")
+    for path, below, _ in os.walk(folder):
+        below.sort()
+        if is_run(Path(path)):
+            yield Path(path)
+        if len(Path(path).relative_to(folder).parts) >= DEPTH:
+            below.clear()
+
+
+def _why_not(run: Run) -> str:
+    """Why a run has no place in a history; '' if it has one."""
+    if run.simulated:
+        return "a run of the simulator, which has no times"
+    if not run.environment.get("started"):
+        return "environment.json does not say when it was started"
+    if "gate" in run.environment:
+        return "a run of `kernelbench gate`, whose HEAD may never have been merged"
+    return "" if any(row.times for row in run.rows) else "no row has a time"

@@ -1,7 +1,5 @@
 """Writes and reads counters.csv: a run's launches with the hardware's counters beside the simulator's."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """One run out of several that measured different cases of one suite, each on a GPU of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

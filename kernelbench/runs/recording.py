@@ -1,7 +1,5 @@
 """Writes a run while it is made: environment and rows are on disk as soon as they are known."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of results.csv as records, into which a run on disk is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property

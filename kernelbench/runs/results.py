@@ -181,7 +181,7 @@ class Store:
                 self._write_rows()  # so that no row is ever on disk with samples that are not its own
             if new_samples or any(had_samples):
                 self._samples |= new_samples
-                self._write_samples()
+                writing.write_whole(self.folder / SAMPLES_FILE, samples_file(self._samples))
             for (case, name), line in lines.items():
                 self._rows.setdefault(case, {})[name] = line
             self._write_rows()
@@ -208,9 +208,6 @@ class Store:
     def _write_rows(self) -> None:
         lines = [line for own in self._rows.values() for line in own.values()]
         writing.write_whole(self.folder / RESULTS_FILE, "".join([_csv_text([self._names]), *lines]))
-
-    def _write_samples(self) -> None:
-        writing.write_whole(self.folder / SAMPLES_FILE, samples_file(self._samples))
 
     def _cannot_write(self, error: OSError) -> ResultsError:
         if not self.folder.is_dir():

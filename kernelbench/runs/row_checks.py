@@ -1,7 +1,5 @@
 """Checks of the rows of results.csv, which may come from strangers: a file with an invalid cell is refused."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Results as rows of results.csv and samples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any

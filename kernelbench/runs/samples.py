@@ -42,7 +42,6 @@ def pack_samples(samples: Iterable[Sample]) -> dict[tuple[str, str], bytes]:
 
 
 def samples_file(members: Mapping[tuple[str, str], bytes]) -> bytes:
-    """The contents of samples.csv.gz."""
     return b"".join([_compressed([columns.names(columns.SAMPLES)]), *members.values()])
 
 

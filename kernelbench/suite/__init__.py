@@ -5,8 +5,7 @@ mappings of names, so this room knows no kernels.
 """
 
 from kernelbench.suite.change import read_changes
-from kernelbench.suite.find import find_suite
-from kernelbench.suite.reader import read_suite
+from kernelbench.suite.reader import find_suite, read_suite
 from kernelbench.suite.select import select_cases, select_implementations, select_part, with_inputs
 
 __all__ = [

@@ -1,8 +1,6 @@
 """Blocks: a shape with the values over which it is expanded. A suite with `shape` is one block; each entry of `cases`
 is one, with defaults from the suite."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 The tree of the file is changed before it is read, so that all its checks hold for the new cases too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Expands blocks into cases, and checks that a GPU could hold each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from math import prod

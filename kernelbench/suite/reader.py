@@ -1,21 +1,19 @@
-"""Reads a suite file: checks every key, notes every mistake with its line, and expands blocks."""
+"""Finds the suite file that the user means, and reads it: every mistake with its line, blocks expanded."""
 
-from __future__ import annotations
-
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from kernelbench.core.documents import Entries, Form, Items, Refused, Value, read_document
-from kernelbench.core.methods import CACHES
+from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems, shown, suggest
-from kernelbench.core.records import Operation, Suite
+from kernelbench.core.records import CACHES, Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
 from kernelbench.suite.change import Changes, changed
 from kernelbench.suite.expand import expand
 from kernelbench.suite.fields import Fields
-from kernelbench.suite.find import require_file
 from kernelbench.suite.shapes import NAME
 from kernelbench.suite.step import read_step
 
@@ -25,6 +23,7 @@ _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
     "step", "leaves_out",
 )  # fmt: skip
+_SUFFIXES = (".yaml", ".yml")
 _FILE_NAME = re.compile(r"\w[\w .+-]{0,99}")  # also part of the name of a run's folder
 _CLAIM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -157,3 +156,40 @@ def _read_cases(fields: Fields, operation: Operation | None, defaults: Defaults)
         if "shape" in entry and (block := read_block(entry, operation, own)):
             blocks.append(block)
     return blocks
+
+
+def find_suite(name_or_path: str, folder: Path) -> Path:
+    """The file for 'softmax', 'softmax.yaml', 'suites/softmax.yaml' or any path.
+
+    A path to a file comes first, then the suites of `folder`. Raises InputError, which names the nearest suite.
+    """
+    given = Path(name_or_path)
+    is_path = given.suffix in _SUFFIXES or os.sep in name_or_path
+    # `folder.parent`: 'suites/softmax.yaml' works in any current folder.
+    bases = (Path(), folder, folder.parent) if is_path else (folder, Path())
+    endings = ("", *_SUFFIXES) if is_path else _SUFFIXES
+    for candidate in (base / f"{name_or_path}{ending}" for base in bases for ending in endings):
+        if _is_file(candidate):
+            return candidate
+    raise InputError(f"no suite {shown(name_or_path)}{_nearest(given, folder)}")
+
+
+def require_file(path: Path) -> None:
+    """InputError, which names the nearest suite beside it, unless `path` is a file."""
+    if not _is_file(path):
+        raise InputError(f"{path}: no such file{_nearest(path, path.parent)}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or has a NUL
+        return False
+
+
+def _nearest(given: Path, folder: Path) -> str:
+    try:
+        names = sorted(path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES)
+    except (OSError, ValueError):
+        names = []
+    return suggest(given.stem, names) or f"; there are none in {folder}"

@@ -1,7 +1,5 @@
 """Reduces a suite to some of its cases or implementations, for --filter and --only."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ Extents are arithmetic on integers and axis names, with + - * // and parentheses
 Python's grammar parses them, and they are evaluated node by node; nothing is compiled or executed.
 """
 
-from __future__ import annotations
-
 import ast
 import keyword
 import re

@@ -1,8 +1,6 @@
 """The parts of a step: different operations, each on one case, with the number of calls and the implementation on
 either side."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """What `tune` searches: kernels of an operation, and a case for each entry that their tables can have; with `--model`,
 all cases of suites."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,22 +1,20 @@
 """check: suites with every distribution of inputs -> device -> plans -> build -> verify."""
 
-from __future__ import annotations
-
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Result
 from kernelbench.core.stopwatch import Stopwatch
 from kernelbench.measure.bench import run_cases
 from kernelbench.measure.binaries import build_for, plans_for
+from kernelbench.measure.case_run import Settings
 from kernelbench.measure.opening import opened
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.suite import with_inputs
 from kernelbench.walks.request import Request, read_suites
 
 
 def check(request: Request, progress: Progress) -> list[Result]:
     """Verify every implementation on every case with every distribution of its inputs, and time nothing."""
     from kernelbench.build import find_compiler
-    from kernelbench.measure.case_run import Settings
-    from kernelbench.suite import with_inputs
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = [with_inputs(suite, catalog.operations, request.inputs) for suite in read_suites(request, catalog)]

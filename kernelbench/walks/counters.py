@@ -1,7 +1,5 @@
 """counters: correct implementations -> launches under Nsight Compute, and on the simulator -> side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

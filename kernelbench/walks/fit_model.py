@@ -1,7 +1,5 @@
 """tune --model, then: recorded times -> a cost function fitted -> its constants, and what beats its choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +7,10 @@ from pathlib import Path
 from kernelbench.core.errors import InputError
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.candidate_quantities import with_quantities
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.cost_constants import fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
-from kernelbench.planning.overrides import overrides
+from kernelbench.planning.timed_candidates import overrides, with_quantities
 from kernelbench.planning.tuned import constants_file, file_name, write_table
 from kernelbench.runs.candidate_times import read_times
 from kernelbench.runs.environment import now

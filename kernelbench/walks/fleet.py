@@ -1,7 +1,5 @@
 """fleet: suites -> GPUs -> jobs -> workers -> run folders -> joined -> one page. `run` on many GPUs at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -3,20 +3,21 @@
 The runs are those of a fleet, or of folders that were recorded one by one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from kernelbench.compare.answer import answer
+from kernelbench.compare.ledger import read_ledger
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.fleet.folder import read_fleet
 from kernelbench.report import view
 from kernelbench.report.fleet_page import PAGE, write_fleet_page
-from kernelbench.runs.folders import newest_by_suite
+from kernelbench.report.fleet_page_times import Member
+from kernelbench.report.fleet_page_view import fleet_view
+from kernelbench.runs.folders import of_gpus
 from kernelbench.runs.results import Run, read_run
 
 
@@ -43,40 +44,25 @@ def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress
     The default place is a folder below the user's results/runs. InputError for two folders of one name, without a
     suite in common, and simulated runs beside timed ones.
     """
-    if len({folder.resolve().name for folder in folders}) < len(folders):
-        raise InputError(f"report {' '.join(map(str, folders))}: expected folders of different names, which name GPUs")
-    of_gpus = {folder.resolve().name: newest_by_suite(folder) for folder in folders}
-    counts = Counter(suite for own in of_gpus.values() for suite in own)
-    found = [
-        (label, read_run(own[suite]))
-        for suite in sorted(suite for suite, count in counts.items() if count > 1)
-        for label, own in of_gpus.items()
-        if suite in own
-    ]
+    found = [(label, read_run(path)) for label, path in of_gpus(folders)]
     if not any(run.rows for _, run in found):
         raise InputError(f"report {' '.join(map(str, folders))}: these folders have no suite in common")
     if len({run.simulated for _, run in found}) > 1:
         raise InputError(f"report {' '.join(map(str, folders))}: simulated runs have no times to set beside timed ones")
-    names = {label: dict.fromkeys(run.device for own, run in found if own == label) for label in of_gpus}
+    runs = {folder.resolve().name: [run for own, run in found if own == folder.resolve().name] for folder in folders}
+    devices = {label: dict.fromkeys(run.device for run in own) for label, own in runs.items()}
+    days = {label: min(view.text(run.environment.get("started"))[:10] for run in own) for label, own in runs.items()}
     facts = {
-        "GPUs": ", ".join(f"{label}: {' and '.join(own)}" for label, own in names.items()),
+        "GPUs": ", ".join(f"{label}: {' and '.join(own)}" for label, own in devices.items()),
         "Cases": "all on each GPU, in runs of their own",
-        "Started": ", ".join(f"{label}: {_first_day(label, found)}" for label in of_gpus),
+        "Started": ", ".join(f"{label}: {day}" for label, day in days.items()),
     }
-    return _write(found, facts, (), out or places.runs() / "-".join(of_gpus) / PAGE, progress)
-
-
-def _first_day(label: str, found: Sequence[tuple[str, Run]]) -> str:
-    return min(view.text(run.environment.get("started"))[:10] for own, run in found if own == label)
+    return _write(found, facts, (), out or places.runs() / "-".join(runs) / PAGE, progress)
 
 
 def _write(
     found: Sequence[tuple[str, Run]], facts: dict[str, str], notes: Sequence[str], out: Path, progress: Progress
 ) -> tuple[Path, list[str]]:
-    from kernelbench.compare import read_ledger
-    from kernelbench.report.fleet_page_times import Member
-    from kernelbench.report.fleet_page_view import fleet_view
-
     members = []
     with progress.stage("Comparison and verdicts", len(found)) as advance:
         for label, run in found:
@@ -86,6 +72,4 @@ def _write(
                 members.append(Member(label, one.run, one.comparison, one.verdicts))
             advance(1, "")
     shown = fleet_view(members, read_ledger(places.LEDGER))
-    suites = ", ".join(shown.suites) if len(shown.suites) < 5 else f"{len(shown.suites)} suites"
-    title = f"{suites} on {', '.join(shown.labels)}"
-    return write_fleet_page(shown, title, facts, notes, out), shown.sentences
+    return write_fleet_page(shown, facts, notes, out), shown.sentences

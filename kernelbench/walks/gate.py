@@ -1,13 +1,11 @@
 """gate: two versions of kernels -> pairs whose machine code differs -> measured in the same rounds -> verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from kernelbench.compare.gate import Gated, changes_of, counted
 from kernelbench.core.progress import Progress
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits
 from kernelbench.measure.opening import opened
@@ -22,11 +20,7 @@ from kernelbench.measure.versions import (
     with_noise,
     without_equal,
 )
-from kernelbench.planning.twins import twins_text
 from kernelbench.walks.request import Request, read_suites
-
-if TYPE_CHECKING:
-    from kernelbench.compare.gate import Gated
 
 
 def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterator[Gated]:
@@ -36,7 +30,6 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
     `request.out`: a folder that keeps a run per suite; None keeps none.
     """
     from kernelbench.build import find_compiler
-    from kernelbench.compare.gate import Gated, changes_of, counted
 
     versions, paths = load_versions(base, head), {"base": str(base), "head": str(head)}
     request = replace(request, kernels=versions.own, suites=request.suites or suites_of(versions, base, head))
@@ -56,10 +49,9 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
             if limits is None and not bench.counting:
                 limits = measured_limits(bench, compiler, progress)
             plans = plans if bench.counting else [with_noise(plan) for plan in plans]
-            twins = None if bench.counting else twins_text(plans)
             title, folder = f"both versions of {suite.name}", (request.out or Path(scratch)) / suite.name
             measuring = SuiteRun(suite, title, request, versions.head, bench, limits, progress)
-            with measuring.into(folder, plans, twins, gate=paths) as record:
+            with measuring.into(folder, plans, twins=not bench.counting, gate=paths) as record:
                 record.built(builds, machine_code_of(plans), compiler.versions)
                 measuring.measure(record, plans)
                 run = record.read()

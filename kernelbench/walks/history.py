@@ -1,20 +1,14 @@
 """history: a folder of runs -> those of each suite and GPU, in time -> trends, steps, and what changed there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kernelbench.compare.history import History, history_of
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
-from kernelbench.runs.series import series_in
-
-if TYPE_CHECKING:
-    from kernelbench.compare.history import History
-
+from kernelbench.runs.folders import series_in
 
 NAMED = 3  # runs left out that an error names
 
@@ -32,8 +26,6 @@ def history(folder: Path | None, suite: str | None, progress: Progress) -> Histo
 
     Only runs on GPUs of one model are set against each other. ResultsError if no suite has two runs on one model.
     """
-    from kernelbench.compare.history import history_of
-
     place = folder or places.runs()
     name = Path(suite).stem if suite else None
     groups, left_out = series_in(place, name)

@@ -1,7 +1,5 @@
 """plan and build: suites -> plans for a GPU -> binaries. Neither needs a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """tune --model, first: kernels and cases -> all candidates built -> timed -> recorded."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

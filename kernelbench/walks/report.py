@@ -3,11 +3,6 @@
 Needs no GPU.
 """
 
-from __future__ import annotations
-
-import threading
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 from kernelbench.compare.answer import Answer, answer
@@ -17,19 +12,13 @@ from kernelbench.core.progress import QUIET, Progress
 from kernelbench.runs.folders import find_run, output_folder
 from kernelbench.runs.results import read_run
 
-# Tables and pages need these, and they take a second to import.
-NEEDED = (
-    "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
-)  # fmt: skip
-
 
 def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     """Write the comparison, the claims, charts/ and report.html into the run's output folder, or beside `out`."""
     from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.drawing import draw_all
-    from kernelbench.report.explanation import Explained, explanations
+    from kernelbench.report.explanation import explanations
     from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
 
@@ -47,8 +36,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
             assert chart.drawn  # here, where no copy of the process drew it
             advance(1, "page")
         write_charts(charts, page.parent / "charts")
-        cases, source = explanations(found.run, found.ledger)
-        explained = Explained(cases, source) if cases else None
+        explained = explanations(found.run, found.ledger)
         write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
         advance(1, "")
     return page
@@ -56,7 +44,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
 
 def report_changes(first: str, second: str, out: Path | None, progress: Progress = QUIET) -> tuple[Changes, Path]:
     """Write the page of what changed: changes.html in the second run's output folder, or `out`."""
-    from kernelbench.compare.claim_changes import claim_changes
+    from kernelbench.compare.claims import claim_changes
     from kernelbench.compare.runs import compare_runs
     from kernelbench.report.change_page import write_change_page
 
@@ -74,16 +62,3 @@ def report_changes(first: str, second: str, out: Path | None, progress: Progress
         write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)
         advance(1, "")
     return changes, page
-
-
-def prepare() -> None:
-    """Import what comparisons and pages need in a thread, while this process waits for another one."""
-    from kernelbench.report.style import load_matplotlib
-
-    def import_all() -> None:
-        with suppress(Exception):  # the module that needs it reports the error
-            load_matplotlib()
-            for name in NEEDED:
-                import_module(name)
-
-    threading.Thread(target=import_all, name="imports", daemon=True).start()

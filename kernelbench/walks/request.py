@@ -1,10 +1,7 @@
 """What the user asked for, and the suites that this names: where walks begin."""
 
-from __future__ import annotations
-
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +12,7 @@ from kernelbench.measure.opening import MeasureRequest
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.own_file import CuFile
 
-# Options of the command line that a `Request` has by another name, and those of several values.
-_FIELDS = {"filter": "filters", "set": "sets", "dtype": "dtypes", "cache": "caches", "timeout": "patience_s"}
-_JOINED, _REPEATED = ("only", "cache", "dtype"), ("filter", "set", "kernels", "cu")
-_LAUNCH = ("entry", "grid", "block", "shared", "args")  # of --cu
-_PLACES = ("kernels", "cu", "out", "nvcc")
+LAUNCH = ("entry", "grid", "block", "shared", "args")  # of --cu
 
 
 @dataclass(frozen=True)
@@ -32,7 +25,6 @@ class Request(MeasureRequest):
     sets: Sequence[str] = ()  # other sizes than the suites', `seq=77,100`
     dtypes: Sequence[str] = ()  # other types than the suites'
     part: str = ""  # of the cases that are left: `2/4`, the second of four parts
-    self_test: bool = False  # each implementation beside a twin of itself
     counters: bool = False  # a pass for hardware counters after the timing
     resume: bool = False
     out: Path | None = None
@@ -49,54 +41,13 @@ class Request(MeasureRequest):
 
 def request_of(suites: Sequence[str], arguments: Sequence[str], given: Mapping[str, Any]) -> Request:
     """A request from options by the names of its fields, and those of --cu; options left out have its defaults."""
-    launch = {name: given[name] for name in _LAUNCH if name in given}
+    launch = {name: given[name] for name in LAUNCH if name in given}
     files = given.get("cu", ())
     if launch and not files:
         raise InputError(f"--{next(iter(launch))}: belongs to --cu FILE, which is missing")
-    own = {name: value for name, value in given.items() if name not in (*_LAUNCH, "cu", "kernels")}
+    own = {name: value for name, value in given.items() if name not in (*LAUNCH, "cu", "kernels")}
     kernels = (*given.get("kernels", ()), *(CuFile(path, **launch) for path in files))
     return Request(suites=suites, arguments=arguments, kernels=kernels, **own)
-
-
-def request_of_keywords(suite: str, options: Mapping[str, Any]) -> Request:
-    """A request from keywords named as the options of `kernelbench run`; TypeError for one that it does not have."""
-    known = {one.name for one in fields(Request)} - {"suites", "arguments"} | {*_LAUNCH, "cu"}
-    given: dict[str, Any] = {}
-    for name, value in options.items():
-        field = _FIELDS.get(name, name)
-        if field not in known:
-            raise TypeError(f"run() has no option {name!r}; `kernelbench run --help` lists them")
-        given[field] = _value(name, value)
-    return request_of((suite,), _arguments(suite, options), given)
-
-
-def _value(name: str, value: Any) -> Any:
-    """Texts for one or several values as a tuple; places as paths."""
-    if name in _JOINED:
-        return tuple(part.strip() for text in _several(value) for part in text.split(","))
-    if name in _REPEATED:
-        return tuple(map(Path if name in _PLACES else str, _several(value)))
-    return Path(value) if name in _PLACES else value
-
-
-def _several(value: Any) -> Sequence[Any]:
-    return (value,) if isinstance(value, str | os.PathLike) else tuple(value)
-
-
-def _arguments(suite: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The command line that does the same, which environment.json keeps."""
-    words = ["run", suite, "--no-report"]
-    for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        if name in _REPEATED:
-            words += [word for one in _value(name, value) for word in (option, str(one))]
-        elif name in _JOINED:
-            words += [option, ",".join(_value(name, value))]
-        elif isinstance(value, bool):
-            words += [option] if value else [f"--no-{name}"] if name == "wait" else []
-        else:
-            words += [option, str(value)]
-    return tuple(words)
 
 
 def read_suites(request: Request, catalog: Catalog) -> list[Suite]:

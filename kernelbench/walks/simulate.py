@@ -1,14 +1,8 @@
 """simulate: a .cu or .ptx -> PTX -> the simulator. One launch of one kernel, with arrays described by text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from kernelbench.core import places
 from kernelbench.core.sources import content
@@ -53,13 +47,6 @@ def simulate(asked: Launch) -> Simulation:
         stack_bytes=STACK_BYTES if asked.stack_bytes is None else asked.stack_bytes,
         machine=machine,
     )
-
-
-def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:
-    """Write every array to NAME.npy in `folder`, which is made where there is none."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, array in outputs.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
 def _code(asked: Launch) -> tuple[str, Mapping[str, MachineLines]]:

@@ -1,7 +1,5 @@
 """tune: kernels and their cases -> device -> candidates, planned, built, verified and timed -> what a table keeps."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +9,7 @@ from kernelbench.measure.opening import opened_to_tune
 from kernelbench.measure.search import Search
 from kernelbench.planning.candidates import Tuned
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.suite.to_tune import cases_to_tune, kernels_to_tune
 from kernelbench.walks.request import Request, read_suites
 
 BUDGET_S = 300.0
@@ -25,7 +24,6 @@ def tune(
     that these implementations name.
     """
     from kernelbench.build import find_compiler
-    from kernelbench.suite.to_tune import cases_to_tune, kernels_to_tune
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_tune(operation, names, catalog.implementations)

@@ -1,7 +1,5 @@
 """Pages of recorded runs, opened in headless Chromium: Debian's, driven by Playwright."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The page as a browser shows it: the answer on the first screen, nothing too wide, readable for everyone, on paper."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.conftest import Open

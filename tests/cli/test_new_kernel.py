@@ -1,7 +1,5 @@
 """`kernelbench new`, and folders of kernels outside the package."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Synthetic runs with known times, written and read as real ones are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod

@@ -1,7 +1,5 @@
 """Two runs against each other: what is the same stays the same, what was planted is found, and nothing is dropped."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter
@@ -12,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.compare.changes import CHANGES
-from kernelbench.compare.deciding import verdict_of
+from kernelbench.compare.changes import CHANGES, verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import columns, places

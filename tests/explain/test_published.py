@@ -103,7 +103,7 @@ def explained(claim: str, folder: Path) -> dict[str, list[Evidence]]:
     suite.write_text(json.dumps({**text, "cases": cases, "implementations": names, "baseline": names[0]}))
     found: dict[str, list[Evidence]] = {one.says: [] for one in said}
     for one in explain(Request((str(suite),)), "h200", ConsoleProgress()):
-        for piece in one.explanation.evidence:
+        for piece in one.evidence:
             if piece.statement.claim == claim and piece.decision != "not visible here":
                 found[piece.statement.says].append(piece)
     return found

@@ -67,7 +67,7 @@ def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Pat
     assert any(
         "h200-1 differs from" in sentence and "most on oneflow on seq=" in sentence for sentence in shown.sentences
     )
-    page = write_fleet_page(shown, "title", {}, ["<b>note</b>"], tmp_path / "report.html").read_text()
+    page = write_fleet_page(shown, {}, ["<b>note</b>"], tmp_path / "report.html").read_text()
     assert page.index("<th>Published") < page.index("<th>h200-0")
     assert "does not hold on h200-1" in page
     assert "&lt;b&gt;note" in page
@@ -94,7 +94,7 @@ def test_means_are_over_rows_that_every_gpu_has(recorded: Run) -> None:
 
 def test_times_of_different_kinds_are_nowhere(recorded: Run, tmp_path: Path) -> None:
     shown = view(member("h200", recorded), member("a100", on(slowed(recorded, 2.0, lambda row: True), "NVIDIA A100")))
-    write_fleet_page(shown, "title", {}, [], tmp_path / "report.html")
+    write_fleet_page(shown, {}, [], tmp_path / "report.html")
     report = json.loads((tmp_path / "report.json").read_text())
     assert not any(name.endswith("_s") for table in report.values() for row in table for name in row if row)
     assert not (tmp_path / "spread.csv").exists()
@@ -131,9 +131,9 @@ def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
     assert shown.means == shown.spreads == []
     assert shown.sentences[0].startswith("2 simulated GPUs counted what kernels do and timed nothing: ")
     assert "4 published claims are decided on 2 GPUs" in shown.sentences[1]
-    page = write_fleet_page(shown, "<title>", {"x": "<y>"}, [], tmp_path / "report.html").read_text()
+    page = write_fleet_page(replace(shown, suites=["<s>"]), {"x": "<y>"}, [], tmp_path / "report.html").read_text()
     assert "Counts that differ by architecture" in page
-    assert "&lt;title&gt;" in page
+    assert "<title>&lt;s&gt; on h200, a100</title>" in page
 
 
 def a_folder_of_runs(folder: Path, name: str, *suites: str) -> Path:

@@ -1,8 +1,6 @@
 """What may be tried for softmax and log-softmax: on every known GPU, each candidate is legal, holds its rows, and is
 another one than the others."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

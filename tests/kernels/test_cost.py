@@ -1,7 +1,5 @@
 """The cost function of softmax and log-softmax: its limits, and how near it is to the recorded times of the rule."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Layer norm by one_read_rows: which technique a row gets, and each of them run on the simulator."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Softmax and log-softmax off the last axis: how a view is cut into tiles, and every element on the simulator."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Softmax and log-softmax by one_read_rows: which technique a row gets, and each of them run on the simulator."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import product

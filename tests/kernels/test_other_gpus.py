@@ -1,8 +1,6 @@
 """Softmax and log-softmax as other GPUs get them: candidates of each technique, compiled for that GPU and run on the
 simulator with its properties."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.records import Case

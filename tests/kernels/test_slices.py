@@ -1,7 +1,5 @@
 """References of some slices of a case give what the reference of all of it gives: arrays are cut where they may be."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

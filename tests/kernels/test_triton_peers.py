@@ -1,7 +1,5 @@
 """Our Triton kernels without Triton: what Triton would refuse to compile, and which kernel and tiles a shape gets."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import sys

@@ -6,8 +6,6 @@
 A line's first columns say which case it is and what it stands for; the others, entry to defines, are written.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from io import StringIO

@@ -15,11 +15,10 @@ from kernelbench.core.records import Case
 from kernelbench.core.tunable import values_text
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning import tuned
-from kernelbench.planning.candidate_quantities import with_quantities
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.cost_constants import Fitted, read_fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit, shares, shares_with
-from kernelbench.planning.overrides import overrides
+from kernelbench.planning.timed_candidates import overrides, with_quantities
 from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.suite import find_suite, read_suite
 from tests.catalog import catalog

@@ -23,13 +23,13 @@ from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.user_code import end_process
-from kernelbench.walks import report
+from kernelbench.report import style
 from kernelbench.walks import run as run_walk
 from tests.build.conftest import fake_compiler
 from tests.conftest import LIMITS, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
 
-for name in (*report.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
+for name in (*style.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
     import_module(name)
 
 

@@ -1,7 +1,5 @@
 """A made-up run of a made-up GPU, with everything that a report has to show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cases on a horizontal axis: stretches along one word, ticks that fit."""
 
-from __future__ import annotations
-
 from kernelbench.report import case_axis, view
 from tests.report.conftest import cases_of
 

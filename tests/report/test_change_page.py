@@ -1,7 +1,5 @@
 """The page of two runs: what it says, names and counts, that it loads nothing, and that it fits a telephone."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.compare.changes import Change, Changes, Judged
-from kernelbench.compare.claim_changes import ClaimChange
+from kernelbench.compare.claims import ClaimChange
 from kernelbench.core import places
 from kernelbench.report.change_page import render, sentences
 from kernelbench.report.change_page_chart import MOST_NAMED, charts, lanes

@@ -1,7 +1,5 @@
 """Two runs against each other as table, CSV, JSON and Markdown, each to the letter."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Charts: all of them written, the same bytes each time, every implementation named."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Tables of the terminal: at most 100 columns, nothing cut, nothing said by colour alone."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace

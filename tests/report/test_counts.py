@@ -1,7 +1,5 @@
 """What a run of the simulator shows: tables of 100 columns, charts of what was counted, a page without times."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from pathlib import Path

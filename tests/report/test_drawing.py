@@ -1,7 +1,5 @@
 """Charts drawn by copies of the process are those that the process itself draws."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """What counters explain, as the terminal, the page and JSON show it."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace
@@ -15,7 +13,6 @@ from kernelbench.explain.counted import METRICS, Counted, LaunchShape
 from kernelbench.explain.evidence import Evidence, Statement
 from kernelbench.explain.records import Bound, CaseExplanation, Line, Link, Listing, Sentence
 from kernelbench.report import explanation, html_page
-from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
 
 HOSTILE = "<script>alert('says')</script>"
@@ -101,7 +98,7 @@ def test_source_lines_stand_beside_their_counters(explained):
 
 def test_page_shows_counts_beside_measured_times(example, explained):
     said = replace(explained.sentences[0], text=HOSTILE)
-    shown = Explained([replace(explained, sentences=(said,))], "the recorded simulator run of this suite")
+    shown = [replace(explained, sentences=(said,))], "the recorded simulator run of this suite"
     text = html_page.render(example.run, example.comparison, example.verdicts, Published(), explained=shown)
     start = text.index('<section id="explanation">')
     section = text[start : text.index("</section>", start)]

@@ -91,7 +91,7 @@ def test_equal_launches_are_one_line_with_their_mean() -> None:
     found = explain_report("mine", [profiled(), profiled(scale=3.0), profiled(blocks=16)])
     assert [one.implementation for one in found.launches] == ["scan (1)", "scan (2)"]
     assert found.launches[0].hardware["global_load_sectors"] == 128
-    assert found.explanation.counted["scan (1)"].value("launches") == 2
+    assert found.counted["scan (1)"].value("launches") == 2
 
 
 def test_what_no_launch_has_is_named_and_kernels_without_loads_say_nothing_of_inputs() -> None:

@@ -1,7 +1,5 @@
 """Charts that contradict neither themselves nor each other: colours, floors, empty cells, dots and lines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page: complete, below 3 MB, loading nothing, and safe with hostile text."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

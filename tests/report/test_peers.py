@@ -1,7 +1,5 @@
 """Ours beside peers: who counts as ours, whom it is held against, and what the curves show."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Charts that follow from the kinds of claims: curves, ladders, settings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

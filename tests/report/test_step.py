@@ -1,7 +1,5 @@
 """How a step that was added up is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.compare.step_sums import Amount, PartAmount, StepSum

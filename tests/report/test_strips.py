@@ -1,7 +1,5 @@
 """The small histograms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Names of cases, the method shown, reasons, the answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

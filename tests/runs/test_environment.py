@@ -1,7 +1,5 @@
 """What a run keeps of where, when and with what it was made."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

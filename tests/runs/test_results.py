@@ -1,7 +1,5 @@
 """Runs on disk: what `append` leaves there at once, what comes back, and what a damaged file is told as."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

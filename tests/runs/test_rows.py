@@ -1,7 +1,5 @@
 """A result as rows: every cell of the table, and which stay empty."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which run is meant, where a new one goes, and who may write into it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

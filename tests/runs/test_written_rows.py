@@ -1,7 +1,5 @@
 """Whatever a run writes can be read, and so can what was written before rows were cleaned."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -15,12 +15,12 @@ from kernelbench.core import places
 from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError, NoCounters
 from kernelbench.core.hardware_counters import ProfiledLaunch
+from kernelbench.explain.records import CaseExplanation
 from kernelbench.measure.profiling import reports
 from kernelbench.measure.profiling.passes import Profiled
 from kernelbench.report.explanation import explanations
 from kernelbench.runs.results import read_run, without_twins
 from kernelbench.walks import explain as walk
-from kernelbench.walks.explain import Explained
 from kernelbench.walks.explain import explain as explain_walk
 from kernelbench.walks.report import report
 from kernelbench.walks.request import Request
@@ -31,15 +31,15 @@ from tests.fake_gpu import raising
 from tests.fake_simulator import FakeSimulator
 
 
-def explain(suite: Path, **options: Any) -> list[Explained]:
+def explain(suite: Path, **options: Any) -> list[CaseExplanation]:
     shown = {name: options.pop(name) for name in ("lines", "measured") if name in options}
     return list(explain_walk(Request((str(suite),), **options), None, ConsoleProgress(), **shown))
 
 
 def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSimulator) -> None:
     found = explain(project.suite("compiled, good"))
-    assert [one.explanation.case.split()[0] for one in found] == ["columns=8", "columns=16", "columns=32"]
-    first, _, last = (one.explanation for one in found)
+    assert [one.case.split()[0] for one in found] == ["columns=8", "columns=16", "columns=32"]
+    first, _, last = found
     counted = first.counted["compiled"]
     assert counted.counters.warp_instructions == 100
     assert counted.least_bytes == 2 * 4 * 8 * 4
@@ -65,14 +65,14 @@ def test_what_fails_is_named_and_the_rest_goes_on(
     monkeypatch.setattr(simulator, "counts", raising(error))
     found = explain(project.suite("compiled, good"))
     assert len(found) == 3
-    assert found[0].explanation.missing["compiled"] == reason
+    assert found[0].missing["compiled"] == reason
 
 
 def test_samples_say_so_and_full_runs_all(project: Project, simulator: FakeSimulator) -> None:
     simulator.ranges = np.zeros((0, 2), np.int64)
     (found, *_) = explain(project.suite("compiled, good"), full=True)
     assert simulator.full
-    assert found.explanation.counted["compiled"].sampled == "sampled 8 of 100 blocks"
+    assert found.counted["compiled"].sampled == "sampled 8 of 100 blocks"
 
 
 def test_source_lines_only_where_asked_for(
@@ -82,8 +82,8 @@ def test_source_lines_only_where_asked_for(
     launch = LaunchCounters("k", Counters(warp_instructions=5), {(source, 2): Counters(warp_instructions=5)}, 1, 1)
     monkeypatch.setattr(simulator, "counts", lambda executable: (launch,))
     suite = project.suite("compiled, good")
-    assert explain(suite)[0].explanation.listings == ()
-    (listing,) = explain(suite, lines=True)[0].explanation.listings
+    assert explain(suite)[0].listings == ()
+    (listing,) = explain(suite, lines=True)[0].listings
     assert [(line.number, line.text) for line in listing.lines] == [(2, "// fine")]
 
 

@@ -1,12 +1,11 @@
-"""Entries of a table where the cost function's choice is surely slower than another candidate that was timed."""
+"""Recorded times of candidates: their physical quantities, computed when they are needed, so that times stay of use
+when the definition of a quantity changes; and entries of a table where another candidate surely beats the choice."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import kernelbench
 from kernelbench.core import dtypes
-from kernelbench.core.cost_model import CandidateTime
+from kernelbench.core.cost_model import CandidateTime, Sample
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.operations import case_of_key
 from kernelbench.core.tunable import values_text
@@ -44,3 +43,28 @@ def overrides(found: Fit, device: DeviceProperties, catalog: Catalog, run: str, 
 def _seconds(one: CandidateTime) -> float:
     assert one.seconds is not None
     return one.seconds
+
+
+def with_quantities(times: Sequence[CandidateTime], device: DeviceProperties, catalog: Catalog) -> list[Sample]:
+    """Each time with its candidate's quantities; those of candidates that are no longer listed are left out."""
+    listed: dict[tuple[str, str], Mapping[str, Mapping[str, float]]] = {}
+    found = []
+    for one in times:
+        place = one.kernel, one.case
+        if place not in listed:
+            listed[place] = _listed(one, device, catalog)
+        if (quantities := listed[place].get(one.values)) is not None:
+            found.append((one, quantities))
+    return found
+
+
+def _listed(one: CandidateTime, device: DeviceProperties, catalog: Catalog) -> Mapping[str, Mapping[str, float]]:
+    """The quantities of all candidates of a case by their values; none for a kernel without a cost function."""
+    operation, _, name = one.kernel.partition("/")
+    implementation = catalog.implementations.get(operation, {}).get(name)
+    tunable = implementation.tunable if implementation else None
+    if tunable is None or tunable.model is None:
+        return {}
+    case = case_of_key(catalog.operations[operation], one.case)
+    pairs = zip(tunable.listed(case, device), tunable.model.quantities(case, device), strict=True)
+    return {values_text(values): quantities for values, quantities in pairs}
