@@ -80,22 +80,27 @@ def report(folder: Path, out: Path | None = None) -> None:
 
 @dataclass
 class _OfGpu:
-    """How far a GPU is: cases of all its jobs, and of each suite how many are finished."""
+    """How far a GPU is: its jobs, and how many cases of each are finished, by suite."""
 
-    cases: int = 0
+    jobs: dict[str, Job] = field(default_factory=dict)
     finished: dict[str, int] = field(default_factory=dict)
-    first_s: float = 0.0  # when the first word of it came, and what was finished then
-    before: int = 0
+    first_s: float = 0.0  # when the first word of it came, and what was done then
+    before: float = 0.0
     doing: str = ""
+
+    def done(self) -> float:
+        """In the unit of costs: cases of one suite take longer than those of another."""
+        return sum(job.cost * self.finished.get(name, 0) / job.cases for name, job in self.jobs.items())
 
     def line(self, label: str) -> str:
         """`a100: 3 of 6 cases, softmax, 0:40 left`."""
-        done = sum(self.finished.values())
-        if done >= self.cases:
-            return f"{label}: {done} of {self.cases} cases, finished"
-        since, new = time.monotonic() - self.first_s, done - self.before
-        left = clock_text(since * (self.cases - done) / new) + " left" if new > 0 and since > _LEAST_S else "starting"
-        return f"{label}: {done} of {self.cases} cases, {self.doing}, {left}"
+        finished, cases = sum(self.finished.values()), sum(job.cases for job in self.jobs.values())
+        if finished >= cases:
+            return f"{label}: {finished} of {cases} cases, finished"
+        since, done = time.monotonic() - self.first_s, self.done()
+        missing, new = sum(job.cost for job in self.jobs.values()) - done, done - self.before
+        left = clock_text(since * missing / new) + " left" if new > 0 and since > _LEAST_S else "starting"
+        return f"{label}: {finished} of {cases} cases, {self.doing}, {left}"
 
 
 class _Shown:
@@ -119,7 +124,7 @@ class _Shown:
         with self._lock:
             for job in jobs:
                 gpu = self._gpus.setdefault(job.label, _OfGpu(doing=job.name))
-                gpu.cases += job.cases
+                gpu.jobs[job.name] = job
         return self._advance
 
     def _advance(self, label: str, suite: str, cases: int) -> None:
@@ -127,7 +132,7 @@ class _Shown:
             gpu = self._gpus[label]
             gpu.finished[suite], gpu.doing = cases, suite
             if not gpu.first_s:
-                gpu.first_s, gpu.before = time.monotonic(), cases
+                gpu.first_s, gpu.before = time.monotonic(), gpu.done()
 
     def _text(self) -> str:
         with self._lock:

@@ -28,8 +28,8 @@ Start = Callable[[Sequence[Job]], engine.Advance]  # shows the jobs, and how far
 
 def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
     """A job per suite and GPU; where GPUs share the cases, as `sharing` deals them."""
+    costs = costs_of(suites, changed=bool(fleet.options))
     if fleet.shared:
-        costs = costs_of(suites, changed=bool(fleet.options))
         shares = shares_of(costs, [len(suite.cases) for suite in suites], len(fleet.gpus))
     else:
         shares = [Share(suite, gpu) for suite in range(len(suites)) for gpu in range(len(fleet.gpus))]
@@ -46,6 +46,7 @@ def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *,
             options=(*fleet.options, "--part", share.part) if share.part else fleet.options,
             folder=str(fleet.place(gpu.label, suite.name).absolute()) if local else "",
             cases=len(own.cases),
+            cost=costs[share.suite] * len(own.cases) / len(suite.cases),
         )
         found.append(job)
     return found

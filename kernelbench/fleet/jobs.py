@@ -59,6 +59,7 @@ class Job:
     options: tuple[str, ...]  # of `kernelbench run`
     folder: str  # of the run, where workers share the client's folders; else ''
     cases: int
+    cost: float  # about how long it takes; its unit is the same for all jobs of a fleet
 
     @property
     def name(self) -> str:

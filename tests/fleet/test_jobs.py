@@ -12,7 +12,7 @@ from kernelbench.fleet.jobs import Job, RefusedJob
 
 GPU = named_gpus("simulated:a100")[0]
 SUITE = places.SUITES / "softmax.yaml"
-JOB = Job("20261123-2-gpus", "a100", GPU.resource, "softmax", jobs.digest_of(SUITE), ("--only", "ft"), "", 6)
+JOB = Job("20261123-2-gpus", "a100", GPU.resource, "softmax", jobs.digest_of(SUITE), ("--only", "ft"), "", 6, 6.0)
 
 
 def test_a_job_of_this_suite_and_gpu_is_done() -> None:

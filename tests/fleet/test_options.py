@@ -5,9 +5,11 @@ from pathlib import Path
 import click
 import pytest
 
+from kernelbench.cli import run_fleet
 from kernelbench.cli.run import run
 from kernelbench.cli.run_fleet import worker_options
 from kernelbench.core.errors import InputError
+from kernelbench.fleet.jobs import Job
 from tests.conftest import Command
 
 pytest.importorskip("distributed", reason="the extra fleet is not installed")
@@ -59,3 +61,23 @@ def test_a_run_of_one_device_is_not_written_over(command: Command, tmp_path: Pat
     (tmp_path / "results.csv").write_text("")
     code, _, messages = command("run", "softmax", "--gpus", "simulated:a100", "--out", str(tmp_path))
     assert (code, "holds a run of one device" in messages) == (2, True)
+
+
+def job(suite: str, cases: int, cost: float) -> Job:
+    return Job("fleet", "a100", "a100", suite, "", (), "", cases, cost)
+
+
+def test_time_left_counts_what_cases_cost_not_how_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(run_fleet.time, "monotonic", lambda: now[0])
+    shown = run_fleet._Shown()
+    advance = shown.start([job("long", 10, 90.0), job("short", 30, 30.0)])
+    advance("a100", "long", 0)
+    now[0] += 60
+    advance("a100", "long", 5)
+    assert shown._text() == "a100: 5 of 40 cases, long, 1:40 left"
+    now[0] += 60
+    advance("a100", "long", 10)
+    assert shown._text() == "a100: 10 of 40 cases, long, 0:40 left"
+    advance("a100", "short", 30)
+    assert shown._text() == "a100: 40 of 40 cases, finished"
