@@ -77,8 +77,9 @@ class FleetView:
         found = self._counted() if self.simulated else []
         flips = [f"{line.suite}, {line.claim.id}: {line.flip}" for line in self.claims if line.flip]
         if self.judged:
-            decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
-            found.append(_decided_text(len(decided), len(self.claims), len(flips), len(self.labels)))
+            decided = {line.claim.id for line in self.claims if any(map(_decided, line.verdicts.values()))}
+            claims = {line.claim.id for line in self.claims}  # one that two suites judge is one claim
+            found.append(_decided_text(len(decided), len(claims), len(flips), len(self.labels)))
         elif not self.simulated:
             found.append(f"No published claim belongs to {', '.join(self.suites)}.")
         return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]

@@ -53,6 +53,11 @@ def test_equal_gpus_agree_on_all(recorded: Run) -> None:
     assert {line.rows for line in shown.means if line.implementation in ("ft", "oneflow")} == {6}
 
 
+def test_a_claim_that_two_suites_judge_is_one_claim() -> None:
+    steps = [member("h200", read_run(places.RECORDED / "h200" / name)) for name in ("bert_base_step", "resnet50_step")]
+    assert view(*steps).sentences[0] == "1 of 1 published claim is decided on 1 GPU."
+
+
 def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Path) -> None:
     """OneFlow is made slower than FasterTransformer on one GPU of three."""
     odd = slowed(recorded, 8.0, lambda row: row.implementation == "oneflow")
