@@ -61,7 +61,7 @@ class Machine:
 
     def __init__(self, memory: DeviceMemory | None = None, *, sanitize: bool = False) -> None:
         self.memory = DeviceMemory() if memory is None else memory
-        self._runtime = native.runtime(sanitize)
+        self._runtime, self._sanitize = native.runtime(sanitize), sanitize
         self._prepared: dict[int, Prepared] = {}  # by id of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
         self._preparing = threading.Lock()  # launches may come from several threads
@@ -156,7 +156,7 @@ class Machine:
 
     def _prepare(self, program: Any) -> Prepared:
         if id(program) not in self._prepared:
-            prepared = Prepared(program, self._runtime)
+            prepared = Prepared(program, self._sanitize)
             prepared.patch(self._addresses(program.variables, program.functions))
             self._prepared[id(program)] = prepared
         return self._prepared[id(program)]
