@@ -234,16 +234,17 @@ def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str
     placed = [one for one in (parts if in_order else parts[:GROUPS]) if one.blocks_run]
     if run == blocks or len(placed) < 2:
         return {}
-    each = np.array([_per_block(one) for one in placed])
+    each = np.array(
+        [
+            [count / part.blocks_run for count in vars(sums).values()]
+            for part, sums in zip(placed, totals(placed), strict=True)
+        ]
+    )
     if in_order:
         off = (each.max(axis=0) - each.min(axis=0)) * (blocks - run)
     else:
         off = np.abs(np.diff(each, axis=0)).sum(axis=0) / 2 * blocks / (len(placed) - 1)
     return {name: float(most) for name, most in zip(vars(Counters()), off, strict=True) if most > 0}
-
-
-def _per_block(part: LaunchReport) -> list[float]:
-    return [count / part.blocks_run for count in vars(totals(part)).values()]
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:
