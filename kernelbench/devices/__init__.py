@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from kernelbench.core.contracts import Device
 from kernelbench.core.errors import InputError, NoDevice
 from kernelbench.core.records import DeviceProperties
@@ -41,6 +43,14 @@ def open_device(name: str) -> Device:
         if kind == "auto":
             return _simulated(SIMULATED_GPU)
         raise
+
+
+def has_cupy() -> bool:
+    """Whether CuPy is installed, without which no GPU can be opened. It is not imported, which takes a second."""
+    try:
+        return find_spec("cupy") is not None
+    except ValueError:  # a module of this name that came from nowhere
+        return True
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:
