@@ -100,8 +100,7 @@ def read_shape(text: str) -> tuple[int, ...]:
 
 def key_words(key: str) -> dict[str, str]:
     """The words of a `Case.key` by name; a word without a name is its own name."""
-    parts = (word.partition("=") for word in key.split())
-    return {name: value if equals else name for name, equals, value in parts}
+    return {name: value if equals else name for name, equals, value in (word.partition("=") for word in key.split())}
 
 
 def case_of_key(operation: Operation, key: str) -> Case:
@@ -268,6 +267,7 @@ class Operation:
     large: Callable[[Case], float] | None = None  # largest magnitude of `large` inputs; None: it has none
     refused: Mapping[str, str] = field(default_factory=lambda: {"masked": NO_ROWS})  # distributions with reasons
     special: SpecialValues | None = None
+    moves: bool = False  # elements only: the reference may get narrower floats, and its outputs have their type
 
     def __post_init__(self) -> None:
         if self.bytes_moved is None:

@@ -1,5 +1,7 @@
 """Devices that run kernels: a CUDA GPU, which is timed, or the simulator, which counts."""
 
+from importlib.util import find_spec
+
 from kernelbench.core.contracts import Device
 from kernelbench.core.errors import InputError, NoDevice
 from kernelbench.core.records import DeviceProperties
@@ -39,6 +41,14 @@ def open_device(name: str) -> Device:
         if kind == "auto":
             return _simulated(SIMULATED_GPU)
         raise
+
+
+def has_cupy() -> bool:
+    """Whether CuPy is installed, without which no GPU can be opened. It is not imported, which takes a second."""
+    try:
+        return find_spec("cupy") is not None
+    except ValueError:  # a module of this name that came from nowhere
+        return True
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:

@@ -22,6 +22,7 @@ MOST_BLOCKS = 2**25  # numbered at once, in 256 MB; a grid may have 2^63
 Blocks = npt.NDArray[np.int64]  # linear block numbers, x fastest
 Spans = tuple[tuple[Fraction, Fraction], ...]  # (from, to) of each group, as fractions of the grid
 Run = Callable[[Blocks], int]  # runs these blocks; the warp instructions that they took
+RunEach = Callable[[Sequence[Blocks]], Sequence[int]]  # the same for each of several parts, side by side
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,13 @@ def require_room(blocks: int) -> None:
 
 
 def sample(
-    extents: tuple[int, int, int], work: int, share: float, within: Spans | None, run: Run, least: int
+    extents: tuple[int, int, int],
+    work: int,
+    share: float,
+    within: Spans | None,
+    run: Run,
+    least: int,
+    each: RunEach | None = None,
 ) -> Spans | None:
     """Run a grid, or as much of it as `work` warp instructions and a `share` of it allow; returns what was covered,
     None for all of it.
@@ -71,11 +78,12 @@ def sample(
     The first `least` slices of each group tell what a block costs. If one group costs far more than most, because few
     blocks do the work of all, no sample is representative, and the grid is run whole if possible. `within`: what
     earlier launches covered, None for all. The choice is reproducible, because instructions are counted, not timed.
+    `each`: runs the groups that tell the price; by default one after the other.
     """
     grid = Grid(extents)
     ranges = groups(grid.slices, least, within)
     first = grid.blocks(ranges)
-    prices = _prices(grid, ranges, run)
+    prices = _prices(grid, ranges, each or (lambda parts: [run(one) for one in parts]))
     spent = sum(price for price, _ in prices)
     slices_run = first.size / grid.slice_blocks
     if within is None and share >= UNEVEN_SHARE and _uneven(prices):
@@ -95,15 +103,15 @@ def sample(
     return _spans(ranges, grid)
 
 
-def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], run: Run) -> list[tuple[int, int]]:
+def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], each: RunEach) -> list[tuple[int, int]]:
     """Run each range by itself; returns (warp instructions, blocks) of each. Blocks in several ranges run once."""
-    done, found = np.zeros(0, np.int64), []
+    done, parts = np.zeros(0, np.int64), []
     for one in ranges:
         fresh = np.setdiff1d(grid.blocks([one]), done, assume_unique=True)
         if fresh.size:
-            found.append((run(fresh), fresh.size))
+            parts.append(fresh)
             done = np.concatenate([done, fresh])
-    return found
+    return [(price, part.size) for price, part in zip(each(parts), parts, strict=True)]
 
 
 def _all_but(done: Blocks, blocks: int, work: int, run: Run) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -20,7 +23,7 @@ from kernelbench.simt.counters import launch_counters, totals
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.lower import Program
-from kernelbench.simt.machine import Allocation, LaunchReport, Machine
+from kernelbench.simt.machine import POLL_S, Allocation, LaunchReport, Machine
 
 WORK = 4_000_000  # warp instructions per launch beyond which its grid is sampled
 WRITTEN_BYTES = 2**23  # about what a sample may write of the largest output, all of which is verified
@@ -117,7 +120,7 @@ class PlanRun:
         if run.in_order:
             prefix(grid, WORK, run, run.step.launch.co_resident)
             return within
-        return sample(grid, WORK, self._share, within, run, self._least)
+        return sample(grid, WORK, self._share, within, run, self._least, run.each)
 
 
 class _StepRun:
@@ -133,8 +136,24 @@ class _StepRun:
 
     def __call__(self, blocks: Blocks | None) -> int:
         """Run these blocks, all for None; returns their warp instructions. DeviceError names faults."""
+        return self._kept(self._launched(blocks))
+
+    def each(self, parts: Sequence[Blocks]) -> list[int]:
+        """The same for parts of so few blocks that one CPU runs each."""
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            futures = [pool.submit(self._launched, one) for one in parts]
+            try:
+                return [self._kept(_result(one)) for one in futures]
+            except BaseException:  # such as KeyboardInterrupt, of which only this thread hears
+                pool.shutdown(wait=False, cancel_futures=True)
+                while not all(one.done() for one in futures):  # one that prepares its launch runs later
+                    self._machine.stop()
+                    time.sleep(POLL_S / 10)
+                raise
+
+    def _launched(self, blocks: Blocks | None) -> LaunchReport:
         launch = self.step.launch
-        report = self._machine.launch(
+        return self._machine.launch(
             self.step.program,
             launch.grid,
             launch.block,
@@ -149,6 +168,8 @@ class _StepRun:
             incomplete=self._incomplete,
             in_order=self.in_order,
         )
+
+    def _kept(self, report: LaunchReport) -> int:
         if report.faults:
             raise DeviceError(_faults_text(report.faults))
         self._reports.append(report)
@@ -171,6 +192,12 @@ class _StepRun:
         """Written sectors, by output."""
         found = {name: self._outputs[name].written_sectors() for name in self.step.outputs}
         return {name: sectors for name, sectors in found.items() if sectors.size}
+
+
+def _result(future: Future[LaunchReport]) -> LaunchReport:
+    while not future.done():  # a signal that another thread gets does not end a wait without a limit
+        wait((future,), POLL_S)
+    return future.result()
 
 
 def poison(allocation: Allocation) -> None:
@@ -207,16 +234,17 @@ def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str
     placed = [one for one in (parts if in_order else parts[:GROUPS]) if one.blocks_run]
     if run == blocks or len(placed) < 2:
         return {}
-    each = np.array([_per_block(one) for one in placed])
+    each = np.array(
+        [
+            [count / part.blocks_run for count in vars(sums).values()]
+            for part, sums in zip(placed, totals(placed), strict=True)
+        ]
+    )
     if in_order:
         off = (each.max(axis=0) - each.min(axis=0)) * (blocks - run)
     else:
         off = np.abs(np.diff(each, axis=0)).sum(axis=0) / 2 * blocks / (len(placed) - 1)
     return {name: float(most) for name, most in zip(vars(Counters()), off, strict=True) if most > 0}
-
-
-def _per_block(part: LaunchReport) -> list[float]:
-    return [count / part.blocks_run for count in vars(totals(part)).values()]
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:

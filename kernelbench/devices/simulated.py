@@ -130,7 +130,8 @@ class SimulatedDevice:
         return part
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtype)
+        wide = np.asarray(expected, np.float64)  # of Operation.moves
+        return differences(np, dtypes.widen(np, got, dtype), wide, tolerance, dtype)
 
     def red_zone_damage(self) -> str:
         """None: an access outside of all arrays is a fault, and is not done."""

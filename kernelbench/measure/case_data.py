@@ -85,16 +85,19 @@ class CaseData:
         return outputs
 
     def _reference(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
-        widened = {
-            spec.name: dtypes.widen(self.device.xp, self._input(spec, inputs.arrays[spec.name], part), spec.dtype)
-            for spec in inputs.specs
-        }
+        given = {spec.name: self._input(spec, inputs.arrays[spec.name], part) for spec in inputs.specs}
         with np.errstate(all="ignore"):  # inputs may hold infinities; CuPy does not warn
-            return reference(self.device.xp, self.case, widened)
+            return reference(self.device.xp, self.case, given)
 
     def _input(self, spec: ArraySpec, array: Any, part: Part) -> Any:
+        """What the reference gets. On the simulator it moves values as they are stored: widened, whole arrays of which
+        a sample touches little would fill the memory."""
         values = spec.part(array, part.start, part.stop)
-        return self.counting.materialise(values) if self.counting else values
+        if self.counting:
+            values = self.counting.materialise(values)
+            if self.operation.moves and spec.dtype in ("float32", "float16"):
+                return values
+        return dtypes.widen(self.device.xp, values, spec.dtype)
 
 
 def _bytes_of(arrays: Arrays) -> int:

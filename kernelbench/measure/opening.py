@@ -71,6 +71,8 @@ def _open(request: MeasureRequest, catalog: Catalog) -> Bench:
     name, kind = request.device, request.device.partition(":")[0]
     if request.in_process or kind not in ("auto", "cuda"):
         return InProcessBench(devices.open_device(name), catalog)
+    if kind == "auto" and not devices.has_cupy():  # the same as below, without a process that takes a second to start
+        return InProcessBench(devices.open_device("simulated"), catalog)
     opener = partial(devices.open_device, "cuda" if kind == "auto" else name)
     try:
         return worker.WorkerBench(opener, request.kernels, request.patience_s)

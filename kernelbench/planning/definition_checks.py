@@ -91,6 +91,7 @@ _OPERATION: Known = {
     "parameters": (_settings, "a mapping of names to a number, True, False or a word"),
     "refused": (_texts, "a mapping of distributions to reasons"),
     "special": (_or_none(lambda value: type(value) is SpecialValues), "SpecialValues or None"),
+    "moves": (lambda value: type(value) is bool, "True or False"),
 }
 
 
@@ -175,6 +176,7 @@ def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Ma
     if not isinstance(found, Mapping):
         return f"expected outputs by name, got {shown(found)}"
     specs = operation.arrays(case)
+    expected = {str(one.dtype) for one in inputs.values()} if operation.moves else {"float64"}
     cut = (spec for spec in specs if spec.name in inputs and spec.split != BROADCAST)
     whole = next(((inputs[spec.name].size, prod(spec.shape)) for spec in cut), (1, 1))
     for spec in specs:
@@ -182,9 +184,9 @@ def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Ma
             wanted = prod(spec.shape) * whole[0] // whole[1]
             got: Any = found.get(spec.name)
             dtype, size = getattr(got, "dtype", None), getattr(got, "size", None)
-            if dtype != "float64" or size != wanted:
+            if str(dtype) not in expected or size != wanted:
                 what = shown(got) if dtype is None or size is None else f"{size} of {dtype}"
-                return f"expected {wanted} elements of float64 as '{spec.name}', got {what}"
+                return f"expected {wanted} elements of {' or '.join(expected)} as '{spec.name}', got {what}"
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
@@ -76,22 +77,29 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
     )
 
 
-def totals(report: LaunchReport) -> Counters:
-    """Counters of the blocks that ran, over all instructions; launch_counters() has them by line, too."""
-    found: dict[str, int] = defaultdict(int)
-    for one, row in zip(report.sources, report.counters, strict=True):
-        if row["warps"]:
-            for name, value in _values(one, row).items():
-                found[name] += value
-    return Counters(**found)
+def totals(reports: Sequence[LaunchReport]) -> list[Counters]:
+    """By launch of the same program, counters of the blocks that ran, over all instructions; launch_counters() has
+    them by line, too."""
+    rows: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, one in enumerate(reports[0].sources):
+        for pair in _fields(one).items():
+            rows[pair].append(row)
+    found = []
+    for report in reports:
+        sums: dict[str, int] = defaultdict(int)
+        for (name, field), chosen in rows.items():
+            sums[name] += int(report.counters[field][chosen].sum())
+        found.append(Counters(**sums))
+    return found
 
 
 def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     """The counters of one PTX instruction; `row` of interface.COUNTERS."""
-    return Counters(**_values(one, row))
+    return Counters(**{name: int(row[field]) for name, field in _fields(one).items()})
 
 
-def _values(one: ir.Instruction, row: Any) -> dict[str, int]:
+def _fields(one: ir.Instruction) -> dict[str, str]:
+    """Fields of Counters that an instruction adds to, from fields of interface.COUNTERS."""
     name = one.opcode[0]
     # Constant memory has its own cache and causes no global traffic.
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})
@@ -99,10 +107,9 @@ def _values(one: ir.Instruction, row: Any) -> dict[str, int]:
         family = BULK_STORES
     if name == "wmma":
         family = {"load": LOADS, "store": STORES}.get(one.opcode[1], {})
-    values = {field: int(row[source]) for field, source in family.items()}
-    values["warp_instructions"], values["thread_instructions"] = int(row["warps"]), int(row["threads"])
+    fields = {**family, "warp_instructions": "warps", "thread_instructions": "threads"}
     if name in ("bar", "barrier") and "warp" not in one.opcode:
-        values["barriers"] = int(row["warps"])
+        fields["barriers"] = "warps"
     if name in ("bra", "brx"):
-        values["branches"], values["divergent_branches"] = int(row["warps"]), int(row["divergences"])
-    return values
+        fields |= {"branches": "warps", "divergent_branches": "divergences"}
+    return fields

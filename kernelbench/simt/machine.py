@@ -61,9 +61,11 @@ class Machine:
 
     def __init__(self, memory: DeviceMemory | None = None, *, sanitize: bool = False) -> None:
         self.memory = DeviceMemory() if memory is None else memory
-        self._runtime = native.runtime(sanitize)
+        self._runtime, self._sanitize = native.runtime(sanitize), sanitize
         self._prepared: dict[int, Prepared] = {}  # by id of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
+        self._preparing = threading.Lock()  # launches may come from several threads
+        self._running: set[_Call] = set()
         self._heap: tuple[Allocation, npt.NDArray[np.uint8]] | None = None  # and a byte for each of its units
         self._initial: list[tuple[Allocation, npt.NDArray[np.uint8]]] = []  # contents without trailing zeros
 
@@ -100,29 +102,41 @@ class Machine:
 
         Raises DeviceError for a launch that a GPU would refuse. KeyboardInterrupt ends a launch promptly.
         """
-        prepared = self._prepare(program)
-        extent = configuration(program, grid, block, cluster, shared_bytes)
-        together = together_of(extent, prod(extent.grid) if cooperative else co_resident)
-        chosen = chosen_blocks(extent, blocks, together)
-        sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
-        if sampled and in_order and not incomplete:
-            sampled = Sample.FIRST_BLOCKS
-        self._check_memory(prepared, extent, together, stack_bytes)
-        heap = self._heap_of(prepared)
-        if sampled or strict:
-            for one in self.memory.allocations:
-                one.track()
-        call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
-        call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
-        if heap is not None:
-            call.launch.heap, call.launch.heap_bytes = heap[0].address, heap[0].nbytes
-            call.launch.heap_units = heap[1].ctypes.data
-        call.launch.local_bytes = program.local_bytes_with(stack_bytes)
-        call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
-        call.launch.ordered |= co_resident > 1
-        call.launch.threads = threads or len(os.sched_getaffinity(0))
-        call.run(self._runtime)
+        with self._preparing:
+            prepared = self._prepare(program)
+            extent = configuration(program, grid, block, cluster, shared_bytes)
+            together = together_of(extent, prod(extent.grid) if cooperative else co_resident)
+            chosen = chosen_blocks(extent, blocks, together)
+            sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
+            if sampled and in_order and not incomplete:
+                sampled = Sample.FIRST_BLOCKS
+            self._check_memory(prepared, extent, together, stack_bytes)
+            heap = self._heap_of(prepared)
+            if sampled or strict:
+                for one in self.memory.allocations:
+                    one.track()
+            call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
+            call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
+            if heap is not None:
+                call.launch.heap, call.launch.heap_bytes = heap[0].address, heap[0].nbytes
+                call.launch.heap_units = heap[1].ctypes.data
+            call.launch.local_bytes = program.local_bytes_with(stack_bytes)
+            call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
+            call.launch.ordered |= co_resident > 1
+            call.launch.threads = threads or len(os.sched_getaffinity(0))
+            self._running.add(call)
+        try:
+            call.run(self._runtime)
+        finally:
+            with self._preparing:
+                self._running.discard(call)
         return self._report(program, call, extent, goes_on)
+
+    def stop(self) -> None:
+        """End the launches that other threads are running."""
+        with self._preparing:
+            for call in self._running:
+                call.stop()
 
     def variable(self, variable: ir.Variable) -> Allocation:
         """The allocation of a module's variable; the first call makes it, with its initial contents."""
@@ -142,7 +156,7 @@ class Machine:
 
     def _prepare(self, program: Any) -> Prepared:
         if id(program) not in self._prepared:
-            prepared = Prepared(program, self._runtime)
+            prepared = Prepared(program, self._sanitize)
             prepared.patch(self._addresses(program.variables, program.functions))
             self._prepared[id(program)] = prepared
         return self._prepared[id(program)]
@@ -239,6 +253,9 @@ class _Call:
         )
         launch.shared_bytes, launch.dynamic_shared_bytes = extent.shared_bytes, extent.dynamic_bytes
 
+    def stop(self) -> None:
+        self._stop.value = 1
+
     def run(self, library: ctypes.CDLL) -> None:
         """Run in a thread, so that signals can interrupt the calling thread, which then sets the stop flag."""
         done = threading.Event()  # Thread.join, once interrupted, treats the thread as stopped
@@ -254,7 +271,7 @@ class _Call:
             while not done.wait(POLL_S):
                 pass
         except BaseException:
-            self._stop.value = 1
+            self.stop()
             if not begun.acquire(blocking=False):
                 done.wait()
             raise

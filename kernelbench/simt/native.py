@@ -32,9 +32,16 @@ _TOGETHER = (
     ("access_block", "access_global", "memory"),
     ("asynchronous", "bulk", "mbarriers", "tensors"),
     ("barriers", "calls", "faults", "group", "interpreter", "rounds", "splits"),
+    ("halves", "warp_ops"),
     ("heap", "inputs", "launch", "printf", "tally"),
     ("layout", "marks", "shadow", "shadow_clocks", "shadow_rows", "shared_places"),
 )
+# Files of operations that few kernels have: a second library, built when one of these is asked for first. They call the
+# other files, which never call them.
+_SELDOM = frozenset((
+    "arith_carry", "arith_formats", "atomics", "atomics_vector", "convert_eight_bits", "convert_limited",
+    "matrix_moves", "matrix_products", "texture", "video", "warpgroup",
+))  # fmt: skip
 
 
 @lru_cache(maxsize=2)
@@ -44,11 +51,7 @@ def runtime(sanitize: bool = False) -> ctypes.CDLL:
 
     Raises NoCompiler if there is no g++, BuildError if g++ fails or the library cannot be loaded, InputError if the
     cache cannot be written."""
-    path = built(sanitize)
-    try:
-        found = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise BuildError(f"{path}: cannot be loaded ({error}); delete it to build it again", (), "") from error
+    found = _loaded(built(sanitize))
     check(found)
     found.simt_take_marks.restype = ctypes.c_uint64
     found.simt_take_marks.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32)
@@ -58,14 +61,29 @@ def runtime(sanitize: bool = False) -> ctypes.CDLL:
     return found
 
 
+@lru_cache(maxsize=2)
+def _seldom(sanitize: bool) -> ctypes.CDLL:
+    return _loaded(built(sanitize, seldom=True))
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise BuildError(f"{path}: cannot be loaded ({error}); delete it to build it again", (), "") from error
+
+
 def has_operation(name: str) -> bool:
     """Whether the runtime has the operation `name`, like "add_u32"."""
-    return hasattr(runtime(), f"op_{name}")
+    return hasattr(runtime(), f"op_{name}") or hasattr(_seldom(False), f"op_{name}")
 
 
-def operation(lib: ctypes.CDLL, name: str) -> int:
+def operation(name: str, sanitize: bool = False) -> int:
     """Address of an operation."""
-    address = ctypes.cast(getattr(lib, f"op_{name}"), ctypes.c_void_p).value
+    library = runtime(sanitize)
+    if not hasattr(library, f"op_{name}"):
+        library = _seldom(sanitize)
+    address = ctypes.cast(getattr(library, f"op_{name}"), ctypes.c_void_p).value
     assert address is not None
     return address
 
@@ -106,8 +124,10 @@ def _said(compiler: Sequence[str], *options: str) -> str:
     return done.stdout
 
 
-def built(sanitize: bool = False) -> Path:
-    """Path of the shared library. Objects are cached too, so only changed units are compiled."""
+def built(sanitize: bool = False, *, seldom: bool = False) -> Path:
+    """Path of the shared library, or of that of the seldom operations. Objects are cached too, so only changed units
+    are compiled."""
+    first = built(sanitize) if seldom else None
     compiler = _compiler()
     flags = (*FLAGS, *(SANITIZE if sanitize else ()))
     version = _said(compiler, "--version")
@@ -116,9 +136,12 @@ def built(sanitize: bool = False) -> Path:
     folder = places.cache() / "simulator"
     objects = {
         unit: folder / f"{unit[0].stem}-{_digest(common.encode(), *(path.read_bytes() for path in unit))}.o"
-        for unit in _units()
+        for unit in _units(seldom)
     }
-    target = folder / f"runtime-{_digest(*(one.name.encode() for one in objects.values()))}.so"
+    names = [one.name for one in (*objects.values(), *([first] if first else []))]
+    target = folder / f"{'seldom' if first else 'runtime'}-{_digest(*map(str.encode, names))}.so"
+    # The first library is found beside the second one, wherever the cache has been moved to.
+    links = [f"-L{folder}", f"-l:{first.name}", "-Wl,-rpath,$ORIGIN"] if first else []
     if _whole(target):
         return target
     try:
@@ -138,7 +161,7 @@ def built(sanitize: bool = False) -> Path:
                     pool.shutdown(wait=False, cancel_futures=True)
                     processes.end_all()
                     raise
-            _make([*compiler, *flags, "-shared", *map(str, objects.values())], target)
+            _make([*compiler, *flags, "-shared", *map(str, objects.values()), *links], target)
     except OSError as error:
         raise InputError(
             f"{folder}: cannot keep the simulator here ({error.strerror or error}); "
@@ -147,11 +170,11 @@ def built(sanitize: bool = False) -> Path:
     return target
 
 
-def _units() -> list[tuple[Path, ...]]:
-    """The files of the runtime, each with those that are compiled with it."""
+def _units(seldom: bool) -> list[tuple[Path, ...]]:
+    """The files of a library, each with those that are compiled with it."""
     first = {name: names[0] for names in _TOGETHER for name in names}
     units: dict[str, list[Path]] = {}
-    for path in sorted(RUNTIME.glob("*.cpp")):
+    for path in sorted(path for path in RUNTIME.glob("*.cpp") if (path.stem in _SELDOM) == seldom):
         units.setdefault(first.get(path.stem, path.stem), []).append(path)
     return [tuple(unit) for unit in units.values()]
 

@@ -43,9 +43,9 @@ class Extent:
 class Prepared:
     """The runtime's arrays for a program, which all its launches share."""
 
-    def __init__(self, program: Program, library: ctypes.CDLL) -> None:
+    def __init__(self, program: Program, sanitize: bool = False) -> None:
         self.program = program
-        addresses = {one.operation: native.operation(library, one.operation) for one in program.code if one.operation}
+        addresses = {name: native.operation(name, sanitize) for name in {one.operation for one in program.code} if name}
         self._code = (interface.Instruction * len(program.code))(
             *(
                 interface.Instruction(

@@ -12,7 +12,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     if case.parameter("side", "load") == "load":
         return {"y": x}
     last = case.parameter("offset", 0) + (case.elements - 1) * case.parameter("stride", 1)
-    y = xp.full(last + 1, xp.nan)
+    y = xp.full(last + 1, xp.nan, x.dtype)
     y[: case.elements] = x
     return {"y": y}
 

@@ -35,7 +35,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     x = inputs["x"].reshape(-1)
     if side == "load":
         return {"y": x[offset::stride]}
-    y = xp.full(offset + (case.elements - 1) * stride + 1, xp.nan)  # what outputs hold before a check
+    y = xp.full(offset + (case.elements - 1) * stride + 1, xp.nan, x.dtype)  # what outputs hold before a check
     y[offset::stride] = x
     return {"y": y}
 
@@ -59,4 +59,5 @@ OPERATION = Operation(
     parameters=PARAMETERS,
     large=quarter_of_range,
     special=SpecialValues("stays", "stays", "stays", "torch.clone"),
+    moves=True,
 )

@@ -1,7 +1,10 @@
 """The simulator as a device, on kernels compiled for the purpose: whole and sampled runs, faults, endless kernels,
 arrays larger than memory. Small: a few blocks each, but for one grid that must be sampled."""
 
+import _thread
 import resource
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,6 +245,22 @@ def test_an_endless_kernel_ends_by_its_budget(binary: Binary, monkeypatch: pytes
     result = run(binary, (10, 10), "endless")
     assert result.status == "failed"
     assert "the block does not end: its budget of instructions is used up" in result.reason
+
+
+def test_an_interrupt_ends_all_groups_of_a_sample(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run in other threads, and the run ends once the last of them has."""
+    monkeypatch.setattr(sampled_plan, "BUDGET", 1 << 40)
+    started, run_each = [], sampled_plan._StepRun.each
+
+    def each(self: Any, parts: Any) -> list[int]:
+        started.append(time.monotonic())
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        return run_each(self, parts)
+
+    monkeypatch.setattr(sampled_plan._StepRun, "each", each)
+    with pytest.raises(KeyboardInterrupt):
+        run(binary, (1000, 1000), "takes_hours")
+    assert time.monotonic() - started[0] < 4
 
 
 def test_only_a_strict_run_sees_a_race_that_does_no_harm(binary: Binary) -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from kernelbench.core.records import Case, Scalar
+from kernelbench.devices.simulated import SimulatedDevice
+from kernelbench.measure.case_data import CaseData, Part
 from tests.catalog import catalog
 
 CATALOG = catalog()
@@ -26,6 +28,20 @@ def test_the_side_decides_whose_offset_and_stride_they_are(h200, side, places):
     (launch,) = IMPLEMENTATIONS["strided"].plan(case(n, side, 7, 5), h200).launches
     assert launch.grid == (-(-n // 256), 1, 1)
     assert launch.arguments == ("x", "y", Scalar("int64", n), *(Scalar("int64", value) for value in places))
+
+
+@pytest.mark.parametrize("name", ["strided", "copy"])
+@pytest.mark.parametrize("side", ["load", "store"])
+def test_spread_out_arrays_are_not_widened_on_the_simulator(side, name):
+    """At a stride of 32, one of 2 GB would take 4 GB more."""
+    for dtype, stored in (("float32", "float32"), ("float16", "float16"), ("bfloat16", "float64")):
+        one, device = case(5, side, 0, 3, dtype), SimulatedDevice("h200")
+        arrays = device.allocate(OPERATION.filled(one))
+        device.fill(arrays, OPERATION.filled(one), 1)
+        data = CaseData(device, OPERATION, one, [arrays], 1)
+        reference = IMPLEMENTATIONS[name].reference or OPERATION.reference
+        data.look_at(data.inputs(arrays))
+        assert data.expected(reference, data.inputs(arrays), Part(0, 1, 1))["y"].dtype == stored
 
 
 @pytest.mark.nvcc

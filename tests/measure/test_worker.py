@@ -15,6 +15,7 @@ import pytest
 from kernelbench.core.errors import DeviceError, NoDevice
 from kernelbench.core.records import Case, Result
 from kernelbench.core.stopwatch import STARTING
+from kernelbench.measure import opening
 from kernelbench.measure.case_run import Settings
 from kernelbench.measure.placements import PLACEMENTS
 from kernelbench.measure.tracks import Precision
@@ -214,3 +215,9 @@ def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     out, _ = script.communicate(timeout=20)
     assert out.strip() == "stopped"
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_without_cupy_no_process_looks_for_a_gpu(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setattr(opening.worker, "WorkerBench", None)
+    assert opening._open(opening.DeviceRequest(), catalog).counting

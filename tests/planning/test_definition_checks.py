@@ -230,6 +230,14 @@ def test_garbage_that_comes_when_it_is_asked_for_is_one_message(
     assert said in str(raised.value)
 
 
+def test_a_reference_that_moves_elements_keeps_their_type(tmp_path: Path) -> None:
+    changes = "'moves': True, 'reference': lambda xp, case, inputs: {'y': inputs['x'] * xp.float64(1)}"
+    operation = catalog(tmp_path, changes).operations["scan"]
+    assert operation.reference(*HALF_OF_THE_ROWS)["y"].size == 16
+    with pytest.raises(InputError, match="expected 16 elements of float32 as 'y', got 16 of float64"):
+        operation.reference(np, CASE, {"x": np.ones((2, 8), np.float32)})
+
+
 def test_a_reference_without_memory_costs_its_case_and_not_the_run(tmp_path: Path) -> None:
     operation = catalog(tmp_path, "'reference': lambda xp, case, inputs: xp.empty(2**50)").operations["scan"]
     with pytest.raises(MemoryError):

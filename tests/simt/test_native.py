@@ -70,6 +70,23 @@ def test_a_changed_file_is_compiled_alone(small: Path) -> None:
     assert {name.split("-")[0] for name in made(small) - fresh} == {"one", "two", "runtime"}
 
 
+def test_seldom_operations_are_built_by_themselves_and_call_the_others(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "_SELDOM", {"two"})
+    (small / "one.cpp").write_text("int one() { return 1; }")
+    (small / "two.cpp").write_text('int one();\nextern "C" int op_two() { return 2 * one(); }')
+    native.built()
+    before = made(small)
+    assert {name.split("-")[0] for name in before} == {"one", "runtime"}
+    target = native.built(seldom=True)
+    assert {name.split("-")[0] for name in made(small) - before} == {"two", "seldom"}
+    moved = target.parent.rename(small / "moved")
+    assert ctypes.CDLL(str(moved / target.name)).op_two() == 2
+    (small / "one.cpp").write_text("int one() { return 11; }")
+    assert ctypes.CDLL(str(native.built(seldom=True))).op_two() == 22
+
+
 def test_the_checked_build_is_another(small: Path) -> None:
     assert native.built() != native.built(sanitize=True)
 
@@ -225,4 +242,6 @@ def test_two_at_once_build_it_once(small: Path, tmp_path: Path, stand_in: Callab
 @pytest.mark.skipif(os.environ.get("CXX") is not None, reason="CXX is set")
 def test_operations_are_known_by_name() -> None:
     assert native.has_operation("ld_global_u32_32")
+    assert native.has_operation("atom_global_add_u32")  # a seldom one
+    assert native.operation("atom_global_add_u32") != native.operation("ld_global_u32_32")
     assert not native.has_operation("ld_global_u33_32")

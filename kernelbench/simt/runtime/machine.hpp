@@ -204,7 +204,7 @@ struct alignas(128) Worker {
     u64 executed;                    // warp instructions, including the whole turn of the running warp
     u64 blocks_run, unsound_blocks;
     u64 changes;  // arrivals, exits of warps, writes to memory: events that a waiting warp may wait for
-    u64 began_ns;  // of the group, in CPU time
+    u64 long_since_ns;  // CPU time at which a block of the group was found long; 0: none was
     bool stopped, cut_short;
     std::atomic<u64>* last_block;    // later blocks need not run, because this one does not terminate
 };

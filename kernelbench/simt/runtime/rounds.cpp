@@ -14,7 +14,7 @@ constexpr u64 GROUP_TURN = 1u << 10;
 constexpr u64 PATIENCE = 1u << 8;    // rounds until mbarrier.try_wait returns false, which it may do at any time
 constexpr u64 QUIET = 1u << 12;      // rounds of only polls and waits without a change that count as a deadlock
 
-constexpr u64 LONG = 1u << 22;       // instructions of a block that may take longer than
+constexpr u64 LONG = 1u << 22;       // instructions of a block, after which it may take no longer than
 constexpr u64 LONG_NS = 6'000'000'000;
 
 u64 cpu_time_ns() {
@@ -24,9 +24,13 @@ u64 cpu_time_ns() {
 }
 
 // Whether a block has run for so long that it is taken for endless: for all of its budget, or for seconds.
-bool exhausted(const Worker& worker, const Block& block) {
-    const u64 used = worker.launch->budget - block.budget;
-    return !block.budget || (used > LONG && cpu_time_ns() - worker.began_ns > LONG_NS);
+bool exhausted(Worker& worker, const Block& block) {
+    if (!block.budget || worker.launch->budget - block.budget <= LONG) {
+        return !block.budget;
+    }
+    const u64 now = cpu_time_ns();  // a system call, without which most groups end
+    worker.long_since_ns = worker.long_since_ns ? worker.long_since_ns : now;
+    return now - worker.long_since_ns > LONG_NS;
 }
 
 // One turn of a warp; false if its block does not end.
@@ -136,7 +140,7 @@ void run_group(Worker& worker, const u64* blocks, u32 count) {
     for (u32 place = 0; place < count; ++place) {
         start_block(worker, worker.group[place], blocks[place], place);
     }
-    worker.began_ns = cpu_time_ns();
+    worker.long_since_ns = 0;
     for (u64 round = 1, quiet = 0; quiet < QUIET; ++round) {
         const u64 before = worker.changes;
         bool ran = false, busy = false;
