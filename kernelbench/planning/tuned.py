@@ -16,7 +16,7 @@ from functools import cache, partial
 from hashlib import sha256
 from math import isfinite, log
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from kernelbench.core import dtypes, places
 from kernelbench.core.cost_model import CostModel
@@ -215,7 +215,7 @@ def read_table(path: Path, gpu: str) -> Table:
     return Table(path, gpu, tuple(entries))
 
 
-_WORDS = [one.name for one in fields(Entry) if one.type == "str"]
+_WORDS = [name for name, kind in get_type_hints(Entry).items() if kind is str]
 
 
 def _entry(path: Path, number: int, found: Any) -> Entry:
