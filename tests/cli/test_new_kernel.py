@@ -14,11 +14,12 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import known_gpu
 from kernelbench.planning.case_plans import Planned, plan_case
 from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.conftest import Command, Project
 from tests.endings import ended, printed, refused
 
 H200 = known_gpu("h200")
-CATALOG = load_catalog()
+CATALOG = catalog()
 LOOPS = ("latency_hiding",)  # operations whose kernels are all made in loops
 CASE = Case("softmax", (32, 64, 16, 16), -1, "float32")
 

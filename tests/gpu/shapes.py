@@ -10,11 +10,9 @@ from functools import cache
 from math import prod
 from typing import Any
 
-from kernelbench.core import places
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import Catalog, load_catalog
-from kernelbench.suite import read_suite
+from tests.catalog import catalog, suites
 
 DTYPES = ("float32", "float16", "bfloat16")
 OVER_ELEMENTS = 2**31  # and so many bytes
@@ -136,11 +134,13 @@ def _cases(table: dict[str, Sequence[Row]], dtypes: Sequence[str]) -> Iterator[C
                 yield Case(operation, shape, axis, dtype, parameters=parameters)
 
 
+@cache
 def small_cases() -> list[Case]:
     debug = [Case("multiply", (2049,), -1, dtype, parameters=(("debug", True),)) for dtype in DTYPES]
     return [*_softmax_cases(), *_cases(SMALL, DTYPES), *debug, *_of_suites(_small)]
 
 
+@cache
 def unaligned_cases() -> list[Case]:
     return [*_cases(UNALIGNED, DTYPES), *_of_suites(_unaligned)]
 
@@ -162,16 +162,10 @@ def large_cases() -> list[Case]:
 
 
 @cache
-def catalog() -> Catalog:
-    return load_catalog()
-
-
-@cache
 def others() -> dict[str, list[Case]]:
     """Operations that are in no table, each with the cases of its suites."""
     found: dict[str, list[Case]] = {name: [] for name in catalog().operations if name not in UNALIGNED}
-    for path in sorted(places.SUITES.glob("*.yaml")) if found else ():
-        suite = read_suite(path, catalog().operations, load_catalog(specimens=True).implementations)
+    for suite in suites() if found else ():
         for case in suite.cases:
             found.get(case.operation, []).append(case)
     return found

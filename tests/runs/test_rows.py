@@ -22,11 +22,11 @@ from kernelbench.core.records import (
     Result,
     Tolerance,
 )
-from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.records import RESULTS
 from kernelbench.runs.rows import rows_of, samples_of
+from tests.catalog import catalog
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (2, 4, 8, 8), -1, "float16", axes=(("seq", 8),), parameters=(("mask", True),))
 MOVED = 2 * (512 + 512 + 2 * 64)  # x, y and the mask in float16
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4e12, dram_copy="copy_4")

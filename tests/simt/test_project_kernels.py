@@ -15,14 +15,12 @@ import numpy as np
 import pytest
 
 from kernelbench import build
-from kernelbench.core import places
 from kernelbench.core.records import Binary, Case, Implementation
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_case
 from kernelbench.planning.catalog import Catalog
-from kernelbench.suite import read_suite
 from tests.build.binaries import all_built
-from tests.catalog import catalog
+from tests.catalog import catalog, suites
 from tests.gpu import shapes
 from tests.kernels.simulated import run_and_check
 
@@ -62,8 +60,7 @@ def spread(cases: Sequence[Case]) -> list[Case]:
 
 def rows(catalog: Catalog) -> Iterator[Row]:
     """All implementations of all suites that have a kernel, each with cases of its suites, in every such dtype."""
-    for path in sorted(places.SUITES.glob("*.yaml")):
-        suite = read_suite(path, catalog.operations, catalog.implementations)
+    for suite in suites():
         for case in spread(suite.cases):
             known = catalog.implementations[case.operation]
             for name in suite.names_for(case):
