@@ -174,4 +174,7 @@ def test_folders_that_cannot_be_compared_are_refused(tmp_path: Path, command: Co
         (simulated, "simulated runs have no times"),
     ):
         assert why in refused(command("report", str(one), str(other)))
+    third = a_folder_of_runs(tmp_path / "t4", "Tesla T4", "reduce")
+    said = refused(command("report", str(one), str(third), str(apart)))
+    assert "report: c has no suite in common with the other folders; leave it out" in said
     assert "--baseline x: each suite has its own" in refused(command("report", str(one), str(apart), "--baseline", "x"))
