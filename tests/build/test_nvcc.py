@@ -199,7 +199,7 @@ def for_an_a100() -> Mapping[Path, list[tuple[Implementation, Case, LaunchPlan, 
         found.setdefault(source, []).append(each)
     for own in found.values():
         one, case, plan, request = own[0]
-        if asks_for_its_architecture(request):
+        if asks_for_its_architecture(request.source):
             own.append((one, case, plan, replace(request, architecture="sm_100")))
     return found
 
@@ -208,13 +208,14 @@ def for_the_oldest(plan: LaunchPlan, request: BuildRequest) -> BuildRequest:
     """The request, if need be: code that asks for no architecture and compiles for sm_75, the oldest that nvcc 13
     knows, does so for all. Its registers may be others, which matters to large blocks alone."""
     any_will_do = plan.host is None and all(launch.threads * 255 <= 65536 for launch in plan.launches)
-    if asks_for_its_architecture(request) or not any_will_do:
+    if asks_for_its_architecture(request.source) or not any_will_do:
         return request
     return replace(request, architecture="sm_75")
 
 
-def asks_for_its_architecture(request: BuildRequest) -> bool:
-    return any(b"__CUDA_ARCH" in text for _, text in sources.texts(request.source))
+@lru_cache
+def asks_for_its_architecture(source: Path) -> bool:
+    return any(b"__CUDA_ARCH" in text for _, text in sources.texts(source))
 
 
 @pytest.fixture(scope="session")
