@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelbench import walks
 from kernelbench.cli import compare, explain, progress, run, terminal
 from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.runs import compare_runs
@@ -54,6 +55,20 @@ def at(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> A
     return printed
 
 
+@pytest.fixture(autouse=True)
+def counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts say is the same in every window, and takes most of the time."""
+    kept: dict[tuple[int, tuple[str, ...]], tuple[Answer, list[str]]] = {}
+
+    def lines(found: Answer, *counts: str) -> list[str]:
+        key = id(found), counts
+        if key not in kept:
+            kept[key] = found, counted_lines(found, *counts)
+        return kept[key][1]
+
+    monkeypatch.setattr(walks.compare, "counted_lines", lines)
+
+
 def answers(text: str) -> Counter[str]:
     return Counter(WORDS.findall(" ".join(text.split())))
 
@@ -76,7 +91,7 @@ def shows_of(found: Answer) -> list[Callable[[], object]]:
         lambda: run.show(found, None),
     ]
     if found.run.simulated:
-        shows.append(lambda: terminal.tell(*counted_lines(found)))
+        shows.append(lambda: terminal.tell(*walks.compare.counted_lines(found)))
     return shows
 
 
