@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from kernelbench.core import places
+from tests.conftest import Command
+
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SAVED = re.compile(r"(?://|#) (\S+\.(?:cu|yaml))\n")
@@ -57,7 +60,7 @@ SHORTER = {
     "kernelbench run softmax --only oneflow,copy --no-report --out before": "--filter seq=16",
     "kernelbench run softmax --only oneflow,copy --no-report --out after": "--filter seq=16",
     "kernelbench run long_rows.yaml": "--filter columns=1024 --only naive,copy",
-    "kernelbench check layer_norm": "--only naive --inputs normal",
+    "kernelbench check layer_norm": "--only naive --inputs normal --filter columns=1024",
     "kernelbench run layer_norm --filter columns=1024": "--only naive,copy",
     "kernelbench explain layer_norm": "--only naive,copy",
 }
@@ -171,10 +174,15 @@ def claimed_suites() -> list[str]:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("suite", claimed_suites())
-def test_commands_of_claims_work(suite: str, tmp_path: Path, environment: dict[str, str]) -> None:
+def test_commands_of_claims_work(
+    suite: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`run` of every suite takes an hour on the simulator: it is planned in its place."""
-    ran(f"kernelbench plan {suite}", tmp_path, environment)
-    ran(f"kernelbench compare {suite}", tmp_path, environment)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
+    for name in ("plan", "compare"):
+        code, _, messages = command(name, suite)
+        assert (code, "Traceback" in messages) == (0, False), messages
 
 
 def test_a_kernel_of_ones_own_takes_a_file_and_two_commands() -> None:
