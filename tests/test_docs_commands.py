@@ -174,9 +174,7 @@ def claimed_suites() -> list[str]:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("suite", claimed_suites())
-def test_commands_of_claims_work(
-    suite: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_of_claims_work(suite: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """`run` of every suite takes an hour on the simulator: it is planned in its place."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
