@@ -87,10 +87,11 @@ def why_no_compiler() -> str:
 @pytest.hookimpl(tryfirst=True)  # before -m takes its choice
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """tests/kernels/ plans in the quick core and compiles beyond it: what runs each kernel there is
-    tests/simt/test_project_kernels.py."""
+    tests/simt/test_project_kernels.py. Tests that may take long are first, lest one is left alone at the end."""
     for item in items:
         if item.get_closest_marker("nvcc") and KERNELS in item.path.parents:
             item.add_marker("exhaustive")
+    items.sort(key=lambda item: not item.get_closest_marker("timeout"))
 
 
 def pytest_collection_finish() -> None:
