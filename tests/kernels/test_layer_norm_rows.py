@@ -173,10 +173,10 @@ RUNS = [
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize(("shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40])
 @pytest.mark.parametrize(
     "shift", [0, 1, {"x": 1}, {"gamma": 1}, {"beta": 3, "y": 1}], ids=["aligned", "one", "x", "gamma", "beta and y"]
 )
+@pytest.mark.parametrize(("shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40])
 def test_right_wherever_the_arrays_begin(checked, shape, dtype, choice, shift):
     checked(NAME, case(*shape, dtype), shift, plan=forced(choice))
 

@@ -138,10 +138,10 @@ RUNS = [
 
 
 @pytest.mark.nvcc
+@pytest.mark.parametrize("shift", [0, 1, {"x": 1}], ids=["aligned", "one beyond", "x alone"])
 @pytest.mark.parametrize(
     ("operation", "shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40]
 )
-@pytest.mark.parametrize("shift", [0, 1, {"x": 1}], ids=["aligned", "one beyond", "x alone"])
 def test_right_wherever_the_arrays_begin(checked, operation, shape, dtype, choice, shift):
     checked(NAME, Case(operation, shape, -1, dtype), shift, plan=forced(choice))
 
