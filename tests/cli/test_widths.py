@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import walks
 from kernelbench.cli import compare, explain, progress, run, terminal
 from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import places
-from kernelbench.report import explanation, fitting
+from kernelbench.report import explanation, fitting, summary
 from kernelbench.report.explanation import explanations
 from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
@@ -66,7 +65,7 @@ def counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
             kept[key] = found, counted_lines(found, *counts)
         return kept[key][1]
 
-    monkeypatch.setattr(walks.compare, "counted_lines", lines)
+    monkeypatch.setattr(summary, "counted_lines", lines)
 
 
 def answers(text: str) -> Counter[str]:
@@ -125,7 +124,7 @@ def shows_of(found: Answer) -> list[Callable[[], object]]:
         lambda: run.show(found, None),
     ]
     if found.run.simulated:
-        shows.append(lambda: terminal.tell(*walks.compare.counted_lines(found)))
+        shows.append(lambda: terminal.tell(*summary.counted_lines(found)))
     return shows
 
 
