@@ -17,7 +17,7 @@ from kernelbench.report import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FEWEST_CORES = 4  # with fewer, the copies only slow each other down
+FEWEST_CORES = 2
 
 
 @dataclass(frozen=True)
