@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -160,6 +161,19 @@ def test_folders_of_runs_are_put_side_by_side(tmp_path: Path, command: Command) 
     rows = list(csv.DictReader((page.parent / "claims.csv").open()))
     assert {(row["suite"], row["gpu"]) for row in rows} == {("softmax", "h200"), ("softmax", "h100")}
     assert not (page.parent / "spread.csv").exists(), "GPUs of different kinds"
+
+
+@pytest.mark.exhaustive
+def test_recorded_gpus_differ_as_the_documents_say(tmp_path: Path, command: Command) -> None:
+    folders = [str(places.RECORDED / gpu) for gpu in ("h200", "h100")]
+    out = printed(command("report", *folders, "--out", str(tmp_path / "report.html")))
+    page, readme = ((places.ROOT / name).read_text() for name in ("docs/many-gpus.md", "README.md"))
+    claims, flips = re.match(r"(\d+) of \1 published claims are decided on 2 GPUs; (\d+) verdicts differ", out).groups()
+    assert f"All {claims} published claims are decided on both." in page
+    assert f"of {claims} published claims hold" in readme
+    flipped = re.findall(r"^\w+, ([\w-]+): ", out, re.MULTILINE)
+    assert (len(flipped), flips, "but for two" in readme) == (2, "2", True)
+    assert all(f"`{one}` holds" in page for one in flipped)
 
 
 def test_folders_that_cannot_be_compared_are_refused(tmp_path: Path, command: Command) -> None:
