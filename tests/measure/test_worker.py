@@ -220,4 +220,4 @@ def test_ctrl_c_ends_both_at_once(own: Path) -> None:
 def test_without_cupy_no_process_looks_for_a_gpu(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.setattr(opening.worker, "WorkerBench", None)
-    assert opening._open(opening.DeviceRequest(), catalog).counting
+    assert opening._open(opening.MeasureRequest(), catalog).counting
