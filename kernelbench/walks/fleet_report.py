@@ -51,7 +51,7 @@ def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress
         raise InputError(f"report {' '.join(map(str, folders))}: simulated runs have no times to set beside timed ones")
     runs = {folder.resolve().name: [run for own, run in found if own == folder.resolve().name] for folder in folders}
     if alone := [label for label, own in runs.items() if not own]:
-        raise InputError(f"report: {', '.join(alone)} has no suite in common with the other folders; leave it out")
+        raise InputError(f"report {' '.join(runs)}: no suite of {alone[0]} is in another folder; leave it out")
     devices = {label: dict.fromkeys(run.device for run in own) for label, own in runs.items()}
     days = {label: min(view.text(run.environment.get("started"))[:10] for run in own) for label, own in runs.items()}
     facts = {
