@@ -118,7 +118,7 @@ def run_cases(
 
 
 def short_labels(cases: Sequence[Case]) -> dict[str, str]:
-    """What tells each case from the others, by its key: its sizes, without words that all have."""
+    """A short name of each case, by its key: its sizes, without those words that all cases share."""
     shared = set.intersection(*(set(case.words.items()) for case in cases)) if len(cases) > 1 else set()
     labels = {}
     for case in cases:
