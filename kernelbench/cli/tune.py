@@ -177,7 +177,10 @@ def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen
             tell(f"{found.recorded}: {found.unknown} timed candidates are left out: the kernels no longer list them")
         for line in fit_lines(found.model, found.gpu, found.fit):
             tell(line)
-        say(f"Constants written to {found.constants}")
+        if found.constants is None:
+            say("No constants written: those before choose as well as the fitted ones")
+        else:
+            say(f"Constants written to {found.constants}")
         if found.entries:
             choices = "1 choice that is" if found.entries == 1 else f"{found.entries} choices that are"
             say(f"{choices} at least 3 % faster than the cost function's written to {found.table}")

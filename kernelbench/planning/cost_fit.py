@@ -20,6 +20,7 @@ NEAR = 3.0  # exponent by which candidates count less that take longer than the 
 REGRET = 3.0  # how much the time lost by choosing counts
 SHARP = 0.02  # difference of times up to which candidates are as good as equal
 OVERRIDDEN = 0.03  # loss from which a table names the fastest candidate instead
+GAIN = 0.005  # of the mean loss from which fitted constants come before those that ship
 OUTLIER = 0.1  # error of a logarithm from which an outlier counts less
 
 
@@ -35,24 +36,29 @@ class Shares:
 
 @dataclass(frozen=True)
 class Fit:
-    constants: dict[str, float]
+    constants: dict[str, float]  # fitted to these times, or those before where they choose as well
     cases: int
     candidates: int
     validated: Shares  # with constants from other cases
     start: Shares  # with the constants where nothing was fitted
-    rule: Shares  # of the plans' own rule
+    timed: Shares  # of what plans chose when the times were taken
     worst: tuple[tuple[float, str, str, str], ...]  # (loss, case, chosen, fastest) of the fitted constants
     lost: tuple[tuple[CandidateTime, CandidateTime], ...]  # (rule, fastest) where the choice surely loses OVERRIDDEN
+
+    @property
+    def is_better(self) -> bool:
+        """Whether fitted constants choose better than those before, each judged on cases that did not set it."""
+        return self.start.mean_loss - self.validated.mean_loss > GAIN
 
 
 class Measured:
     """The timed candidates of cases that have at least two, as arrays; case by case."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
-        groups: dict[tuple[str, str], list[Sample]] = {}
+        groups: dict[tuple[str, str, str], list[Sample]] = {}
         for one, quantities in samples:
             if one.status == "ok" and one.seconds is not None:
-                groups.setdefault((one.kernel, one.case), []).append((one, quantities))
+                groups.setdefault((one.gpu, one.kernel, one.case), []).append((one, quantities))
         self.samples = [each for each in groups.values() if len(each) > 1]
         self.groups = [[one for one, _ in each] for each in self.samples]
         flat = [one for each in self.samples for one in each]
@@ -82,7 +88,8 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         held_out = range(fold, number, FOLDS)
         others = measured.of([one for one in range(number) if one % FOLDS != fold])
         losses[fold::FOLDS] = _losses(model, measured.of(held_out), _constants(model, others))[0]
-    constants = _constants(model, measured)
+    validated, start = shares(losses), shares_with(model, samples, model.known)
+    constants = _constants(model, measured) if start.mean_loss - validated.mean_loss > GAIN else model.known
     final, chosen = _losses(model, measured, constants)
     fastest = [min(each, key=lambda one: one.seconds or np.inf) for each in measured.groups]
     rules = [next((one for one in each if one.is_rule), each[0]) for each in measured.groups]
@@ -91,9 +98,9 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         constants=constants,
         cases=number,
         candidates=len(measured.times),
-        validated=shares(losses),
-        start=shares_with(model, samples, model.known),
-        rule=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
+        validated=validated,
+        start=start,
+        timed=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
         worst=tuple(
             _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
         ),
@@ -116,6 +123,11 @@ def shares(losses: Any) -> Shares:
         return Shares(0.0, 0.0, 0.0, 0.0)
     near, far = (float(np.mean(losses <= most)) for most in (0.03, 0.10))
     return Shares(near, far, float(np.mean(losses)), float(np.max(losses)))
+
+
+def constants(model: CostModel, samples: Sequence[Sample]) -> dict[str, float]:
+    """Those that fit all samples, of one GPU or several."""
+    return _constants(model, Measured(samples))
 
 
 def _constants(model: CostModel, measured: Measured) -> dict[str, float]:

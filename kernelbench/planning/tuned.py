@@ -3,8 +3,8 @@
     kernelbench/planning/tables/nvidia-h200.yaml       shipped
     ~/.config/kernelbench/tuned/nvidia-h200.yaml       the user's own, which comes first (see places.own_tuned)
 An entry applies to cases of its operation, implementation, data type and layout that have about as many bytes, as long
-as the source of the kernel is unchanged. If no entry applies, the first candidate of the kernel's cost function does,
-where its constants were fitted on this GPU (see cost_constants.py), else the plan's rule.
+as the source of the kernel is unchanged. If no entry applies, the plan itself chooses: by a rule or a cost function,
+with constants that were fitted on this GPU if there are any (see cost_constants.py).
 """
 
 import re

@@ -27,7 +27,7 @@ class ModelFit:
     fit: Fit
     unknown: int  # timed candidates that are no longer listed
     recorded: Path
-    constants: Path
+    constants: Path | None  # None where those before choose as well
     table: Path
     entries: int  # added to the table
 
@@ -41,7 +41,8 @@ def fit_models(
     out: Path | None = None,
 ) -> Iterator[ModelFit]:
     """Fit the kernels' cost functions to what `folder` holds of any known GPU, or of the GPU that is `here`, and write
-    the constants beside it; and into the table `out`, or the one beside it, what is faster than the choices."""
+    the constants beside it where they choose better than those before; and into the table `out`, or the one beside it,
+    what is faster than the choices."""
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_rank(operation, names, catalog.implementations)
     models = {cost_model(one).name: cost_model(one) for one in kernels}
@@ -58,12 +59,14 @@ def fit_models(
         samples = with_quantities(times, properties, catalog)
         found = fit(model, samples)
         place, date = constants_file(folder, gpu, model), now()
-        write_fitted(place, fitted(gpu, model, found, path, date), model)
+        kept = place if found.is_better else None
+        if kept is not None:
+            write_fitted(kept, fitted(gpu, model, found, path, date), model)
         table = out or folder / file_name(gpu)
         entries = list(overrides(found, properties, catalog, path.name, date))
         if entries:
             write_table(table, gpu, entries)
-        yield ModelFit(model.name, gpu, found, len(times) - len(samples), path, place, table, len(entries))
+        yield ModelFit(model.name, gpu, found, len(times) - len(samples), path, kept, table, len(entries))
 
 
 def _properties(gpu: str, here: DeviceProperties | None, path: Path) -> DeviceProperties:

@@ -1,12 +1,12 @@
 """Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers and shared memory."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from ..softmax_family.axis_plans import axis_plan
+from ..softmax_family.choices import axis_plan
 from ..softmax_family.tuning import axis_tunable
 
 
 def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
-    """Values: those of a candidate, see axis_candidates; none for the rule's choice."""
+    """Values: those of a candidate, see axis_candidates; none for the fastest by the cost function."""
     return axis_plan("log_softmax_one_read_axis", case, device, values)
 
 

@@ -1,13 +1,13 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, held between load and store wherever something holds them."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from ..softmax_family.row_plans import one_read_rows_plan
+from ..softmax_family.choices import rows_plan
 from ..softmax_family.tuning import softmax_rows_tunable
 
 
 def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
-    """Values: those of a candidate, see row_candidates; none for the rule's choice."""
-    return one_read_rows_plan("log_softmax_one_read_rows", case, device, keeps_exponentials=False, values=values)
+    """Values: those of a candidate, see row_candidates; none for the fastest by the cost function."""
+    return rows_plan("log_softmax_one_read_rows", case, device, keeps_exponentials=False, values=values)
 
 
 IMPLEMENTATIONS = (

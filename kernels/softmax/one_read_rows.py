@@ -1,15 +1,15 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, held between load and store wherever something holds them."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from ..softmax_family.choices import rows_plan
 from ..softmax_family.peers import refuse_scale_and_mask
-from ..softmax_family.row_plans import one_read_rows_plan
 from ..softmax_family.tuning import softmax_rows_tunable
 
 
 def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
-    """Values: those of a candidate, see row_candidates; none for the rule's choice."""
+    """Values: those of a candidate, see row_candidates; none for the fastest by the cost function."""
     refuse_scale_and_mask(case)
-    return one_read_rows_plan("softmax_one_read_rows", case, device, keeps_exponentials=True, values=values)
+    return rows_plan("softmax_one_read_rows", case, device, keeps_exponentials=True, values=values)
 
 
 IMPLEMENTATIONS = (

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .axis_candidates import AxisChoice, axis_candidates, axis_rule
-from .axis_choices import MANY_PARTS
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
+from .axis_candidates import AxisChoice
 from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of, resident
 from .axis_tiles import PACK, Tile, View, view_of
-from .choice_values import chosen
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
+MANY_PARTS = 8  # from which tiles of 4-byte loads begin later
 AHEAD_SHARE = 3  # a third of the L2 is summed up before results follow, while columns of a strip are joined
 LOADING_SHARE = 0.6  # share of the resident blocks of co-resident groups that load at once
 
@@ -51,8 +48,6 @@ def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:
         "GANG": int(tile.exchange == "co-resident"),
         "THREADS": tile.bound[0],
         "BLOCKS": tile.bound[1],
-        "LOADS": tile.hint,
-        "STORES": tile.hint,
         **SHARED_CONSTANTS,
     }
     if tile.layout.startswith("whole-"):
@@ -102,19 +97,9 @@ def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead
     if tile.more_strips:
         shared = f"{shared}, and {tile.held_strips} strips of it at once"
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
-    return LaunchPlan((launch,), defines_of(tile, view), scratch, (reason, shared))
-
-
-def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[str, int]) -> LaunchPlan:
-    """The launch for a view [outer, dim, inner], by an entry whose name begins with `name`: `softmax_one_read_axis`.
-
-    `values`: those of a candidate; none for the rule's choice. Raises Unsupported for the last axis, and for values of
-    no candidate.
-    """
-    if case.outer_dim_inner[2] < 2:
-        raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
-    choice = chosen(values, axis_candidates(case, device)) if values else axis_rule(case, device)
-    return choice_plan(name, case, device, choice)
+    hint = int(case.elements * tile.itemsize <= device.l2_bytes)  # of row_packs.cuh: evict first
+    defines = (*defines_of(tile, view), ("LOADS", hint), ("STORES", hint))
+    return LaunchPlan((launch,), defines, scratch, (reason, shared))
 
 
 def choice_plan(name: str, case: Case, device: DeviceProperties, choice: AxisChoice) -> LaunchPlan:

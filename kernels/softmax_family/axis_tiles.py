@@ -93,7 +93,6 @@ class Tile(Cut):
     exchange: str = "block"  # "cluster", "co-resident" or "tickets" where there are several parts
     slabs: int = 1  # per block
     shared_packs: int = 0  # further packs per thread, in shared memory
-    hint: int = 0  # of row_packs.cuh, for loads and stores
     more_strips: int = 0  # further strips of a slab per block, whose threads have columns of their own
 
     @property

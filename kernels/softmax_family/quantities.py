@@ -11,8 +11,8 @@ from .axis_plans import choice_plan
 from .axis_tiles import Tile, view_of
 from .cost import Quantities
 from .row_candidates import row_candidates
-from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, StagedLanes
 from .row_plans import plan_of
+from .row_techniques import PACK_BYTES, WARP, Choice, Held, Split, StagedLanes
 from .slab_plans import FEW_HELD, Slabs, lanes_of
 
 # Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts

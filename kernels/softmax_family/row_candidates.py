@@ -9,21 +9,14 @@ from itertools import product
 
 from kernelbench import Case, DeviceProperties, dtypes
 from ..common.launch_helpers import power_of_two_from
-from .row_choices import (
-    CLUSTER_RESIDENT,
-    CLUSTERS,
-    LONG_ROWS,
+from .row_techniques import (
     PACK_BYTES,
-    RECOMPUTE_RESIDENT,
-    RESERVED_BYTES,
-    STAGED_COLUMNS,
     WARP,
     Choice,
     Held,
     Split,
     Staged,
     StagedLanes,
-    choose,
     in_staged_lanes,
     many_warps,
     most_packs,
@@ -35,26 +28,34 @@ ROW_PACKS = 8  # most packs of a lane, of all rows that it works on at once
 THREAD_PACKS = (1, 2, 3, 4, 6, 8, 12, 16)  # where a row has several warps
 SPLITS = ((4, 256, 4), (8, 256, 3), (4, 512, 2))  # (packs, threads, blocks that registers leave room for)
 CLUSTER_WARPS = (4, 8, 16)
+# (blocks, most packs per thread) by masked or not.
+CLUSTERS = {False: ((2, 4), (4, 8), (8, 12), (16, 16)), True: ((2, 4), (4, 8), (8, 9), (16, 9))}
+# (most packs per thread, blocks of 256 threads that registers leave room for) likewise.
+CLUSTER_RESIDENT = {False: ((5, 6), (7, 5), (12, 4), (16, 3)), True: ((5, 6), (6, 5), (9, 4))}
+# Longer rows: (warps, packs in registers, blocks that registers leave room for, most packs). Shared memory holds
+# further packs. Masked packs take more registers, so registers hold at most eight.
+LONG_ROWS = {
+    False: ((8, 14, 3, 29), (8, 24, 2, 51), (16, 24, 1, 51)),
+    True: ((8, 8, 4, 19), (16, 8, 2, 21), (32, 8, 1, 21)),
+}
+RECOMPUTE_RESIDENT = 3  # resident blocks per multiprocessor at which floats are kept, their exponentials computed twice
+RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
+STAGED_COLUMNS = {2: 64, 4: 72}  # longest rows, by itemsize, that one thread takes whole
 MOST_LOADS = 17  # of 4 bytes per lane, of all rows that it works on at once
 
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
 def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[Choice, ...]:
-    """Choices that the device can launch for x [rows, columns], at most 40. The first is that of row_choices."""
+    """Choices that the device can launch for x [rows, columns], at most 40."""
     rows, columns = case.rows_columns()
     itemsize = dtypes.itemsize(case.dtype)
-    rule = choose(rows, columns, itemsize, keeps_exponentials, device)
     in_cache = rows * columns * itemsize <= device.l2_bytes
-    found = {_alike(rule): rule}
+    found: dict[Choice, Choice] = {}
     for one in _all(columns, itemsize, keeps_exponentials, device):
+        # The hint "evict first" helps where x fits the L2 cache and costs where not; whole rows per thread always gain.
         hinted = replace(one, hint=int(in_cache or isinstance(one, Staged)))
-        found.setdefault(_alike(hinted), hinted)
+        found.setdefault(replace(hinted, resident=0), hinted)  # others differ in what the compiler is told only
     return tuple(found.values())
-
-
-def _alike(choice: Choice) -> Choice:
-    """Equal for choices that differ in what the compiler is told about registers only."""
-    return replace(choice, resident=0)
 
 
 def _all(columns: int, itemsize: int, keeps_exponentials: bool, device: DeviceProperties) -> Iterator[Choice]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .choice_values import chosen
-from .row_candidates import row_candidates
-from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
+from .row_techniques import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes
 
 MAX_COLUMNS = 2**30  # of held rows: int indices of the kernels go up to a block beyond the end of the row
 
@@ -21,22 +18,6 @@ class Arguments(NamedTuple):
 
 
 SOFTMAX = Arguments()
-
-
-def one_read_rows_plan(
-    name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, values: Mapping[str, int]
-) -> LaunchPlan:
-    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`.
-
-    `values`: those of a candidate; none for the rule's choice. Raises Unsupported where the axis is not the last, and
-    for values of no candidate.
-    """
-    rows, columns = case.rows_columns()
-    if values:
-        choice = chosen(values, row_candidates(case, device, keeps_exponentials))
-    else:
-        choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_exponentials, device)
-    return plan_of(name, choice, case, device)
 
 
 def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties, given: Arguments = SOFTMAX) -> LaunchPlan:
@@ -56,9 +37,10 @@ def _checked(launch: Launch, device: DeviceProperties) -> Launch:
     return launch
 
 
-def _common(choice: Choice, technique: str) -> tuple[tuple[str, str | int], ...]:
+def _common(choice: Choice, technique: str, case: Case) -> tuple[tuple[str, str | int], ...]:
     return (
         ("TECHNIQUE", technique),
+        ("ITEM_BYTES", dtypes.itemsize(case.dtype)),
         ("BLOCK", choice.block),
         ("RESIDENT", choice.resident),
         ("HINT", choice.hint),
@@ -96,7 +78,7 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, gi
             ("SHARED_PACKS", choice.shared_packs),
             ("RECOMPUTE", int(choice.recompute)),
         ]
-    defines = (*_common(choice, "HELD" if choice.warps > 1 else "IN_WARP"), *constants)
+    defines = (*_common(choice, "HELD" if choice.warps > 1 else "IN_WARP", case), *constants)
     return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
@@ -109,9 +91,8 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
         (*given.arrays, Scalar("int64", rows), *given.scalars),
     )
     reason = f"{choice.group} whole rows per thread through shared memory: rows do not end with a pack of 16 bytes"
-    itemsize = dtypes.itemsize(case.dtype)
-    constants = (("COLUMNS", choice.columns), ("GROUP", choice.group), ("ITEM_BYTES", itemsize))
-    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED"), *constants), reasons=(reason,))
+    constants = (("COLUMNS", choice.columns), ("GROUP", choice.group))
+    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED", case), *constants), reasons=(reason,))
 
 
 def _staged_lanes_plan(
@@ -130,7 +111,8 @@ def _staged_lanes_plan(
         f"{choice.lanes} lanes per row, {choice.loads} 4-byte loads each through shared memory: rows end within a pack"
     )
     constants = (("LANES", choice.lanes), ("WORDS", choice.loads), ("GROUP", choice.group), ("ROWS", choice.rows))
-    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED_LANES"), *constants), reasons=(reason,))
+    defines = (*_common(choice, "STAGED_LANES", case), *constants)
+    return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
 def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
@@ -150,7 +132,7 @@ def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, 
             (*given.arrays, "parts", *sizes, *given.scalars),
         ),
     )
-    defines = (*_common(choice, "SPLIT"), ("PACKS", choice.packs))
+    defines = (*_common(choice, "SPLIT", case), ("PACKS", choice.packs))
     reason = f"{chunks} chunks per row in two launches: rows are too long to hold, or too few to fill the GPU"
     return LaunchPlan(
         tuple(_checked(one, device) for one in launches),

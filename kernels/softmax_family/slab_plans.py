@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from .axis_tiles import JOIN_CHUNK, PACK, WARP, evenly, pack_columns
-from .row_choices import resident_blocks, staged
+from .row_techniques import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
 SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
 FEW_HELD = 8  # for which six blocks per multiprocessor have registers
 SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of a block that copies slabs
-RULE_BYTES = SLAB_BYTES[1]  # of the largest slab that the rule copies
 STRIP_ROWS, LEAST_STRIP = 32, 256  # most rows of a strip, and least bytes of each
 STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
 SMALL_BLOCK = 256
@@ -36,10 +35,11 @@ def is_small(case: Case) -> bool:
     return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
 
 
-def rule_slabs(case: Case) -> Slabs:
-    """Whole slabs per thread as long as its registers hold them."""
+def small_slabs(case: Case) -> tuple[Slabs, ...]:
+    """What may be tried: whole slabs per thread as long as its registers hold them, and blocks that copy slabs."""
     _, dim, inner = case.outer_dim_inner
-    return Slabs(dim * inner <= STAGED_SIZE)
+    staged = (Slabs(True),) if is_small(case) and dim * inner <= STAGED_SIZE else ()
+    return (*staged, *copied_slabs(case))
 
 
 def copied_slabs(case: Case) -> tuple[Slabs, ...]:
@@ -60,17 +60,6 @@ def strip_of(case: Case, tile_bytes: int) -> Slabs:
     itemsize = dtypes.itemsize(case.dtype)
     width = evenly(inner, max(1, tile_bytes // (dim * itemsize)))
     return Slabs(False, tile_bytes, width if width * itemsize >= LEAST_STRIP and width < inner else 0)
-
-
-def rule_copied(case: Case) -> Slabs | None:
-    """Whole slabs of halves that begin between words, of which other techniques load each half alone: the fewest bytes
-    that hold one. A strip of a larger slab was slower on most shapes."""
-    _, dim, inner = case.outer_dim_inner
-    itemsize = dtypes.itemsize(case.dtype)
-    size = dim * inner * itemsize
-    if itemsize != 2 or inner % 2 == 0 or not 2 <= dim <= STRIP_ROWS or not SMALL_BYTES <= size <= RULE_BYTES:
-        return None
-    return Slabs(False, next(each for each in SLAB_BYTES if size <= each))
 
 
 def slab_plan(name: str, case: Case, device: DeviceProperties, slabs: Slabs) -> LaunchPlan:

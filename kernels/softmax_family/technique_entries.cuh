@@ -2,7 +2,7 @@
 //   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; of layer norm LONG_ROWS; see its header for further defines
 //   HINT       for loads and stores, see row_packs.cuh
 //   BLOCK      threads per block;  RESIDENT  blocks per multiprocessor for which registers must suffice
-//   HALVES, FLOATS   whether this binary has entries of such types
+//   ITEM_BYTES   of an element: 2 or 4
 #pragma once
 
 #define HELD 1
@@ -25,10 +25,6 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
 #endif
 #define KERNEL extern "C" __global__ void CLUSTER __launch_bounds__(BLOCK, RESIDENT)
 
-#if TECHNIQUE == STAGED_LANES || (TECHNIQUE == STAGED && ITEM_BYTES == 2)  // GROUP is right for one size
-#define HALVES 1
-#define FLOATS 0
-#else
-#define HALVES (TECHNIQUE != STAGED)
-#define FLOATS 1
-#endif
+// A binary has entries of one size of element, for the compiler takes a quarter less for them than for all.
+#define HALVES (ITEM_BYTES == 2)
+#define FLOATS (ITEM_BYTES == 4)

@@ -14,7 +14,7 @@ from .cost import CONSTANTS, seconds
 from .quantities import axis_quantities, rows_quantities
 from .row_candidates import row_candidates
 
-Choices = Callable[[Case, DeviceProperties], Sequence[Any]]  # Any: a choice of row_choices, see values_of
+Choices = Callable[[Case, DeviceProperties], Sequence[Any]]  # Any: a choice of row_techniques, see values_of
 
 MODEL = "softmax"  # one cost function of both families, which share its constants
 # Rows by a few lanes, a warp, several warps and a cluster; rows of the last three lengths begin within packs.
@@ -25,7 +25,7 @@ VIEWS = ((1, 128, 32768), (512, 896, 48), (64, 1000, 196), (8, 21, 262144), (256
 
 
 def rows_tunable(operation: str, choices: Choices, model: CostModel | None = None) -> Tunable:
-    """The tunable of kernels along the last axis. `choices`: the candidates of a case, the rule's first."""
+    """The tunable of kernels along the last axis. `choices`: the candidates of a case."""
     return Tunable(
         candidates=lambda case, device: tuple(map(values_of, choices(case, device))),
         model=model,

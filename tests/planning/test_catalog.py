@@ -152,7 +152,7 @@ def test_a_users_folder_imports_from_its_own_and_then_from_kernelbenchs(folder, 
     own = folder.parent / "own" / "softmax"
     own.mkdir(parents=True)
     (own / "mine.cu").write_text("")
-    imports = "from ..softmax_family.row_plans import one_read_rows_plan\nfrom .mine_names import NAMES\n"
+    imports = "from ..softmax_family.row_plans import plan_of\nfrom .mine_names import NAMES\n"
     (own / "mine.py").write_text(imports + KERNEL.format(names="NAMES"))
     (own / "mine_names.py").write_text(PEER.format(name="named") + "NAMES = ('mine',)\n")
     assert {"mine", "named", "naive"} <= set(load_catalog(own=[own.parent]).implementations["softmax"])

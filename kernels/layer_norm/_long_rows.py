@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
-from .axis_plans import LOADING_SHARE
-from .row_choices import PACK_BYTES
-from .row_plans import MAX_COLUMNS, Arguments
+from ..softmax_family.axis_plans import LOADING_SHARE
+from ..softmax_family.row_plans import MAX_COLUMNS, Arguments
+from ..softmax_family.row_techniques import PACK_BYTES
 
 MOST_GROUPS = 1024  # each has a counter
 LEAST_PACKS = 2**14  # of a row: shorter ones are held by clusters of small blocks
@@ -69,6 +69,7 @@ def long_rows_plan(name: str, choice: LongRows, case: Case, device: DeviceProper
     )
     constants: dict[str, str | int] = {
         "TECHNIQUE": "LONG_ROWS",
+        "ITEM_BYTES": dtypes.itemsize(case.dtype),
         "BLOCK": choice.block,
         "RESIDENT": choice.resident,
         "HINT": choice.hint,

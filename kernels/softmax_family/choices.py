@@ -1,0 +1,54 @@
+"""The launches of softmax and log-softmax: of a candidate by its values, or of the fastest by the cost function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kernelbench import Case, DeviceProperties, LaunchPlan, Unsupported
+from .axis_candidates import AxisChoice, axis_candidates
+from .axis_plans import choice_plan
+from .choice_values import chosen
+from .cost import CONSTANTS, seconds
+from .quantities import axis_quantities, rows_quantities
+from .row_candidates import row_candidates
+from .row_plans import plan_of
+from .row_techniques import Choice
+
+VALUES = {name: one.value for name, one in CONSTANTS.items()}
+
+
+def rows_plan(
+    name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, values: Mapping[str, int]
+) -> LaunchPlan:
+    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`.
+
+    `values`: those of a candidate; none for the fastest by the cost function. Raises Unsupported where the axis is not
+    the last, and for values of no candidate.
+    """
+    if values:
+        choice = chosen(values, row_candidates(case, device, keeps_exponentials))
+    else:
+        choice = fastest_of_rows(case, device, keeps_exponentials)
+    return plan_of(name, choice, case, device)
+
+
+def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[str, int]) -> LaunchPlan:
+    """The launch for a view [outer, dim, inner], likewise. Raises Unsupported for the last axis."""
+    if case.outer_dim_inner[2] < 2:
+        raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
+    choice = chosen(values, axis_candidates(case, device)) if values else fastest_of_view(case, device)
+    return choice_plan(name, case, device, choice)
+
+
+@lru_cache(maxsize=64)
+def fastest_of_rows(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Choice:
+    """By the constants that serve where nothing was fitted on a GPU."""
+    times = [float(seconds(each, VALUES)) for each in rows_quantities(case, device, keeps_exponentials)]
+    return row_candidates(case, device, keeps_exponentials)[times.index(min(times))]
+
+
+@lru_cache(maxsize=64)
+def fastest_of_view(case: Case, device: DeviceProperties) -> AxisChoice:
+    times = [float(seconds(each, VALUES)) for each in axis_quantities(case, device)]
+    return axis_candidates(case, device)[times.index(min(times))]
