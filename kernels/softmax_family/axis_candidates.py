@@ -16,6 +16,7 @@ from .axis_tiles import (
     LARGE_BOUND,
     MOST_LOADS,
     PACK,
+    WARP,
     Cut,
     Tile,
     View,
@@ -29,7 +30,6 @@ from .axis_tiles import (
 from .slab_plans import Slabs, small_slabs
 
 MOST = 40
-LEAST_THREADS = 64
 FEWER_PACKS = (2, 4)  # per thread
 STRIPS, STRIPS_WORDS = (2, 4, 8), 32  # strips of a slab per block, and registers of a thread for their packs
 LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
@@ -63,7 +63,7 @@ def axis_candidates(case: Case, device: DeviceProperties) -> tuple[AxisChoice, .
 def _runs(tile: Tile, view: View, device: DeviceProperties) -> bool:
     """Whether every block has rows and, unless it is the only one, two warps, and the device can launch them."""
     alone = tile.parts == tile.strips(view) == 1 and view.outer <= tile.slabs
-    few = tile.threads * tile.slabs < LEAST_THREADS and not alone
+    few = tile.threads * tile.slabs <= WARP and not alone
     if few or (tile.parts - 1) * tile.rows >= view.dim or not resident(tile, device):
         return False
     try:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from kernelbench.core import distributions, dtypes
 from kernelbench.core.records import ArraySpec, Case
 from kernelbench.devices.known import KNOWN
-from kernels.softmax_family.axis_choices import tile_for
 from tests.catalog import catalog
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.conftest import Checked
 from tests.kernels.simulated import Fill
+from tests.kernels.tiles import tiled
 
 pytestmark = pytest.mark.nvcc
 
@@ -63,9 +63,8 @@ def test_parts_that_are_hidden_have_no_weight(
     checked: Checked, gpu: str, shape: tuple[int, ...], layout: str, exchange: str, shift: Any, dtype: str
 ) -> None:
     this = case_of(shape, dtype)
-    tile = tile_for(this, KNOWN[gpu])
-    assert (tile.layout, tile.exchange) == (layout, exchange)
-    checked("one_read_axis", this, shift, KNOWN[gpu], fill=drawn(this, "hidden"))
+    plan = tiled(layout=layout, exchange=exchange)
+    checked("one_read_axis", this, shift, KNOWN[gpu], fill=drawn(this, "hidden"), plan=plan)
 
 
 @pytest.mark.parametrize("exchange", ["block", "cluster", "co-resident", "tickets"])

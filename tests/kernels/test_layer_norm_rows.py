@@ -9,11 +9,11 @@ import pytest
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
+from kernels.layer_norm import _choices as choices
 from kernels.layer_norm import one_read_rows
+from kernels.layer_norm._long_rows import LongRows, long_rows_candidates
 from kernels.layer_norm.operation import EPS
-from kernels.softmax_family import row_choices
-from kernels.softmax_family.long_rows import LongRows, long_rows_candidates
-from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
+from kernels.softmax_family.row_techniques import Held, Split, StagedLanes, most_packs, staged
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
@@ -36,11 +36,11 @@ def forced(choice):
 def test_what_is_chosen_holds_the_row_and_fits_the_device(gpu, itemsize):
     device = KNOWN[gpu]
     for columns, rows in product((*range(1, 600), *range(600, 1_000_000, 9973), 1_000_000), (1, 5000)):
-        choice = one_read_rows.chosen(rows, columns, itemsize, device)
+        choice = choices.choose(rows, columns, itemsize, device)
         assert choice.resident * choice.block <= 2048, columns
         if isinstance(choice, Held):
             held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
-            assert held >= row_choices.most_packs(columns, itemsize), columns
+            assert held >= most_packs(columns, itemsize), columns
             assert choice.blocks <= device.max_cluster
             assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
             assert choice.masked == (columns * itemsize % 16 != 0)
@@ -71,16 +71,16 @@ def test_both_sides_of_thresholds_of_many_short_rows(h200, catalog, columns, dty
 
 def test_few_rows_that_end_within_a_pack_have_no_warp_to_wait_for(h200):
     for columns, itemsize in ((65, 2), (129, 4), (511, 2)):
-        warp_rows = one_read_rows.staged_lanes(columns, itemsize).warp_rows
-        most = warp_rows * row_choices.LEAST_WARPS * h200.multiprocessors
-        assert isinstance(one_read_rows.chosen(most, columns, itemsize, h200), StagedLanes)
-        assert isinstance(one_read_rows.chosen(most - 1, columns, itemsize, h200), Held)
+        warp_rows = choices.staged_lanes(columns, itemsize).warp_rows
+        most = warp_rows * choices.LEAST_WARPS * h200.multiprocessors
+        assert isinstance(choices.choose(most, columns, itemsize, h200), StagedLanes)
+        assert isinstance(choices.choose(most - 1, columns, itemsize, h200), Held)
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_lanes_of_shared_memory_hold_the_row(itemsize):
     for columns in range(65, 513):
-        choice = one_read_rows.staged_lanes(columns, itemsize)
+        choice = choices.staged_lanes(columns, itemsize)
         assert choice.lanes * (choice.loads - 1) < columns <= choice.lanes * choice.loads
         assert choice.warp_rows * itemsize % 32 == 0, "whole sectors"
         assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
@@ -88,9 +88,9 @@ def test_lanes_of_shared_memory_hold_the_row(itemsize):
 
 @pytest.mark.parametrize(("columns", "itemsize"), [(2**18, 4), (2**19, 2)])
 def test_rows_above_1_mb_are_held_by_groups_of_blocks(h200, columns, itemsize):
-    assert not isinstance(one_read_rows.chosen(33, columns, itemsize, h200), LongRows)
-    assert isinstance(one_read_rows.chosen(33, columns + 8, itemsize, h200), LongRows)
-    assert not isinstance(one_read_rows.chosen(1025, columns + 8, itemsize, h200), LongRows), "a counter per group"
+    assert not isinstance(choices.choose(33, columns, itemsize, h200), LongRows)
+    assert isinstance(choices.choose(33, columns + 8, itemsize, h200), LongRows)
+    assert not isinstance(choices.choose(1025, columns + 8, itemsize, h200), LongRows), "a counter per group"
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -132,12 +132,10 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
 
 @pytest.mark.parametrize(("columns", "itemsize"), [(63, 2), (65, 2), (1025, 4), (20_003, 2)])
 def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize):
-    found, rows = (
-        one_read_rows.chosen(5000, columns, itemsize, h200),
-        row_choices.choose(5000, columns, itemsize, False, h200),
-    )
-    lanes = row_choices.in_warp(columns, itemsize) if not isinstance(rows, (Held, Staged)) else rows
-    assert found.resident < lanes.resident
+    of_softmax = staged(columns, itemsize) if columns < 64 else Held(32, 4, 1, 4, 0, 1, True, 128, 12)
+    assert choices.with_weights(of_softmax, columns, itemsize, h200).resident < of_softmax.resident
+    whole_packs = Held(32, 4, 1, 4, 0, 1, False, 128, 12)
+    assert choices.with_weights(whole_packs, columns, itemsize, h200) == whole_packs
 
 
 # Each technique once, for each is a compiler's run; shapes at both ends of what it holds.
@@ -152,9 +150,9 @@ RUNS = [
     ((100, 33), "float16", None),
     ((100, 17), "float32", None),
     ((70, 65), "bfloat16", None),  # masked, in a warp
-    ((37, 65), "bfloat16", one_read_rows.staged_lanes(65, 2)),
-    ((19, 129), "float32", one_read_rows.staged_lanes(129, 4)),
-    ((18, 511), "float16", one_read_rows.staged_lanes(511, 2)),
+    ((37, 65), "bfloat16", choices.staged_lanes(65, 2)),
+    ((19, 129), "float32", choices.staged_lanes(129, 4)),
+    ((18, 511), "float16", choices.staged_lanes(511, 2)),
     ((7, 301), "float32", None),
     ((5, 257), "float16", None),
     ((3, 1025), "float32", None),  # and in several

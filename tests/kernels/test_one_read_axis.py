@@ -8,15 +8,16 @@ import pytest
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernels.softmax_family import row_choices
-from kernels.softmax_family.axis_candidates import axis_candidates, axis_rule
-from kernels.softmax_family.axis_choices import tile_for
+from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_grids import resident
 from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start, tile_plan
 from kernels.softmax_family.axis_tiles import Tile, view_of
+from kernels.softmax_family.row_candidates import row_candidates
+from kernels.softmax_family.row_techniques import Held
 from kernels.softmax_family.slab_plans import Slabs, copied_plan
 from tests.catalog import catalog
 from tests.kernels import tile_choices
+from tests.kernels.tiles import some_tile, tiled
 
 CATALOG = catalog()
 OPERATIONS = ("log_softmax", "softmax")
@@ -40,30 +41,32 @@ def test_choices_are_those_of_the_table():
     assert tile_choices.differences() == []
 
 
+def tiles_of(this, device):
+    return [one for one in axis_candidates(this, device) if isinstance(one, Tile)]
+
+
 def test_rows_of_whole_packs_are_never_taken_by_4_byte_loads():
-    shape = (8, 264, 32)  # a little more than a block's packs hold, not more than its 4-byte loads do
-    assert tile_for(case(shape), KNOWN["a100"]).layout == "whole"
+    assert {one.layout for one in tiles_of(case((8, 264, 32)), KNOWN["a100"])} == {"whole"}
 
 
 def test_registers_are_given_to_as_many_warps_on_each_scheduler(h200):
-    tile = tile_for(case((3971, 256, 33), 1, "bfloat16"), h200)
-    assert tile.bound == (160, 5), "25 warps of 80 registers would not do, nor would the compiler take more than 72"
-    assert resident(tile, h200) == 5 * h200.multiprocessors
+    tile = next(one for one in tiles_of(case((3971, 256, 33), 1, "bfloat16"), h200) if one.bound == (160, 5))
+    assert resident(tile, h200) == 5 * h200.multiprocessors, "25 warps of 72 registers; of 80 they would not fit"
 
 
 @pytest.mark.parametrize("inner", [2, 3, 4, 5, 8, 48, 63, 64, 65, 100, 196, 1000, 1023, 1025, 4096])
 @pytest.mark.parametrize("gpu", ["h200", "a100"])
 def test_tiles_hold_all_of_dim(gpu, dtype, inner):
     for dim in (1, 2, 3, 7, 100, 1009, 10_000, 100_000, 1_000_000):
-        holds_all_of_dim(KNOWN[gpu], dtype, dim, inner)
+        this = case((3, dim, inner), 1, dtype)
+        found = axis_candidates(this, KNOWN[gpu])
+        assert found
+        for tile in found:
+            if isinstance(tile, Tile):
+                holds_all_of_dim(tile, view_of(this), KNOWN[gpu])
 
 
-def holds_all_of_dim(device, dtype, dim, inner):
-    this = case((3, dim, inner), 1, dtype)
-    tile, view = tile_for(this, device), view_of(this)
-    if tile is None:
-        assert dim * inner < 512
-        return
+def holds_all_of_dim(tile, view, device):
     assert tile.parts * tile.rows >= view.dim
     assert tile.threads * tile.slabs <= 1024
     held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
@@ -74,7 +77,7 @@ def holds_all_of_dim(device, dtype, dim, inner):
     if tile.layout == "ragged":
         assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
     if tile.layout == "shifted":
-        assert tile.segment * tile.per_pack >= tile.width + tile.per_pack - 1
+        assert tile.segment * tile.per_pack >= min(tile.width + tile.per_pack - 1, view.inner)
         assert tile.at_once % tile.per_pack == 0, "a thread's rows begin alike"
     if tile.lanes:
         assert tile.group or tile.threads % 32 == 0
@@ -82,13 +85,14 @@ def holds_all_of_dim(device, dtype, dim, inner):
         assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
     if tile.exchange == "co-resident":
         assert (tile.parts - 1) * tile.rows < view.dim, "every block has rows"
-        assert 2 * tile.parts <= resident(tile, device), "others load while a group waits"
+        assert tile.parts <= resident(tile, device), "else its blocks wait for one that does not run"
 
 
 def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
-    shape = (2, 2000, 48)
-    assert dict(planned(shape, h200).defines)["CLUSTER"] > 1
-    plan = planned(shape, KNOWN["a100"])
+    this = case((2, 2000, 48))
+    assert dict(planned(this.shape, h200).defines)["CLUSTER"] > 1
+    assert not any(one.exchange == "cluster" for one in tiles_of(this, KNOWN["a100"]))
+    plan = tiled(exchange="co-resident")(this, KNOWN["a100"])
     (launch,) = plan.launches
     assert [dict(plan.defines)[name] for name in ("CLUSTER", "GANG", "TICKETS")] == [1, 1, 0]
     assert launch.grid == (2 * launch.co_resident, 1, 1)
@@ -96,19 +100,20 @@ def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
 
 
 def test_gpus_that_hold_no_co_resident_group_take_tickets():
-    shape = (2, 9000, 48)
+    this = case((2, 9000, 48))
     few = replace(KNOWN["a100"], multiprocessors=4)
-    (launch,) = planned(shape, few).launches
-    assert (launch.co_resident, dict(planned(shape, few).defines)["TICKETS"]) == (1, 1)
-    tile = tile_for(case(shape), few)
+    (launch,) = planned(this.shape, few).launches
+    assert (launch.co_resident, dict(planned(this.shape, few).defines)["TICKETS"]) == (1, 1)
+    assert {one.exchange for one in tiles_of(this, few)} == {"tickets"}
+    tile = some_tile(this, few)
     assert launch.grid == (2 * 2 * tile.parts, 1, 1), "parts of two slabs, summed up before there are results"
 
 
 def test_the_first_blocks_begin_as_memory_reads_their_tiles(h200):
-    shape = (512, 896, 48)
-    tile = tile_for(case(shape), h200)
+    this = case((512, 896, 48))
+    tile = some_tile(this, h200, exchange="cluster")
     first, cycles = staggered_start(tile, h200)
-    assert planned(shape, h200).launches[0].arguments[-2:] == (first, cycles)
+    assert tile_plan(NAME, this, h200, tile).launches[0].arguments[-2:] == (first, cycles)
     assert first.value == resident(tile, h200)
     _, slower = staggered_start(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
     assert slower.value == pytest.approx(2 * cycles.value, rel=1e-2)
@@ -118,24 +123,26 @@ def test_the_first_blocks_begin_as_memory_reads_their_tiles(h200):
 
 
 def test_blocks_of_a_group_begin_when_others_have_loaded(h200):
-    shape = (4, 10000, 1024)
-    tile = tile_for(case(shape), h200)
+    this = case((4, 10000, 1024))
+    tile = some_tile(this, h200, exchange="co-resident")
     (loading,) = staggered_start(tile, h200)
-    assert planned(shape, h200).launches[0].arguments[-1] == loading
+    assert tile_plan(NAME, this, h200, tile).launches[0].arguments[-1] == loading
     assert tile.parts <= loading.value < resident(tile, h200), "a group loads at once, and others wait meanwhile"
 
 
 def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may_be_asked(h200):
     later = replace(h200, compute_capability=(12, 0))
     for gpu, most in ((h200, 16), (later, 8)):
-        tiles = [tile_for(case((8, dim, 48)), gpu) for dim in range(500, 5000, 250)]
+        tiles = [one for dim in range(500, 5000, 250) for one in tiles_of(case((8, dim, 48)), gpu)]
         assert max(tile.parts for tile in tiles if tile.exchange == "cluster") == most
-        rows = [row_choices.choose(2048, columns, 4, True, gpu) for columns in range(8192, 600_000, 16384)]
-        assert max(choice.blocks for choice in rows) == most
+        rows = [
+            row_candidates(Case("softmax", (2048, columns), -1, "float32"), gpu, True) for columns in (8192, 600_000)
+        ]
+        assert max(one.blocks for found in rows for one in found if isinstance(one, Held)) == most
 
 
 def test_a_launch_has_so_many_units_at_most(h200):
-    tile = replace(tile_for(case((8, 50000, 48)), h200), parts=1, rows=50000)
+    tile = replace(some_tile(case((8, 50000, 48)), h200, exchange="tickets"), parts=1, rows=50000)
     with pytest.raises(Unsupported, match="strips of slabs whose blocks wait must be at most 262144, got 262145"):
         grid_of(tile, view_of(case((262145, 50000, 48))), h200)
 
@@ -146,24 +153,27 @@ def test_a_launch_has_so_many_units_at_most(h200):
 # are run with one of them.
 
 
+WHOLE, RAGGED, SHIFTED = ({"layout": layout, "exchange": "block"} for layout in ("whole", "ragged", "shifted"))
+OWN, COPIED, STAGED = {"group": 1}, {"staged": False}, {"staged": True}
 SHAPES = {
-    "strips": ((1, 128, 128), 0),
-    "strips off a pack": ((2, 40, 64), {"x": 1}),
-    "whole slabs": ((3, 200, 12), 1),
-    "ragged": ((2, 101, 31), {"y": 1}),
-    "even slabs of ragged rows": ((5, 64, 31), 0),
-    "shifted": ((1, 40, 1025), {"y": 1}),
-    "own columns of rows that begin anywhere": ((2, 11, 997), {"y": 1}),
-    "own columns of rows that begin at 4 or 8 bytes": ((3, 7, 602), {"x": 1}),
-    "own columns of several slabs": ((70, 9, 31), 0),
-    "an axis of one element": ((7, 1, 293), 1),
-    "small": ((65, 3, 30), {"x": 1}),
-    "whole slabs in threads": ((300, 3, 5), 0),
-    "whole slabs in threads, off a pack": ((65, 3, 7), {"y": 1}),
-    "groups": ((33, 16, 4), 1),
-    "own columns": ((16, 2, 48), 0),
-    "copied": ((7, 3, 641), 1),
-    "copied in strips": ((2, 3, 4001), {"x": 1}),
+    "strips": ((1, 128, 128), 0, WHOLE),
+    "strips off a pack": ((2, 40, 64), {"x": 1}, WHOLE),
+    "whole slabs": ((3, 200, 24), 1, WHOLE),
+    "ragged": ((2, 101, 31), {"y": 1}, RAGGED),
+    "even slabs of ragged rows": ((5, 64, 31), 0, RAGGED),
+    "shifted": ((1, 40, 1025), {"y": 1}, SHIFTED),
+    "own columns of rows that begin anywhere": ((2, 11, 997), {"y": 1}, OWN),
+    "own columns of rows that begin at 4 or 8 bytes": ((3, 7, 602), {"x": 1}, OWN),
+    "own columns of several slabs": ((70, 9, 31), 0, OWN),
+    "an axis of one element": ((7, 1, 293), 1, WHOLE),
+    "small": ((65, 3, 30), {"x": 1}, COPIED),
+    "whole slabs in threads": ((300, 3, 5), 0, STAGED),
+    "whole slabs in threads, off a pack": ((65, 3, 7), {"y": 1}, STAGED),
+    "groups": ((33, 16, 4), 1, WHOLE),
+    "own columns": ((16, 2, 48), 0, OWN),
+    "copied": ((7, 3, 641), 1, COPIED),
+    "copied in strips": ((2, 3, 4001), {"x": 1}, COPIED),
+    "smaller packs of a small slab": ((65, 3, 30), {"y": 1}, OWN),
 }
 
 
@@ -171,8 +181,8 @@ SHAPES = {
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("what", SHAPES)
 def test_right_anywhere(checked, what, dtype):
-    shape, shift = SHAPES[what]
-    checked("one_read_axis", case(shape, 1, dtype), shift)
+    shape, shift, fields = SHAPES[what]
+    checked("one_read_axis", case(shape, 1, dtype), shift, plan=tiled(**fields))
 
 
 @pytest.mark.nvcc
@@ -187,8 +197,8 @@ def test_right_anywhere(checked, what, dtype):
     ],
 )
 def test_softmax_is_right(checked, what, dtype):
-    shape, shift = SHAPES[what]
-    checked("one_read_axis", case(shape, 1, dtype, "softmax"), shift)
+    shape, shift, fields = SHAPES[what]
+    checked("one_read_axis", case(shape, 1, dtype, "softmax"), shift, plan=tiled(**fields))
 
 
 @pytest.mark.nvcc
@@ -241,13 +251,6 @@ def test_slabs_and_strips_that_blocks_copy_are_right(checked, h200, shape, dtype
         checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: copied_plan(NAME, case, gpu, one))
 
 
-def test_few_rows_of_odd_halves_are_copied_by_the_rule(h200):
-    assert axis_rule(case((2961, 3, 2041), 1, "bfloat16"), h200) == Slabs(False, 16 * 1024)
-    assert axis_rule(case((33193, 4, 47), 1, "bfloat16"), h200) == Slabs(False, 8 * 1024)
-    assert isinstance(axis_rule(case((172, 3, 8563), 1, "float16"), h200), Tile), "a slab of 51 KB"
-    assert isinstance(axis_rule(case((2961, 3, 2042), 1, "bfloat16"), h200), Tile)
-
-
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("gpu", "shape", "exchange", "dtype", "shift"),
@@ -261,23 +264,23 @@ def test_few_rows_of_odd_halves_are_copied_by_the_rule(h200):
 )
 def test_parts_of_dim_are_joined(checked, gpu, shape, exchange, dtype, shift):
     this = case(shape, 1, dtype)
-    assert tile_for(this, KNOWN[gpu]).exchange == exchange
-    checked("one_read_axis", this, shift, KNOWN[gpu])
+    layout = "whole" if shape[2] == 48 else "shifted" if shape[2] == 1025 else "ragged"
+    checked("one_read_axis", this, shift, KNOWN[gpu], plan=tiled(layout=layout, exchange=exchange))
 
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
-    ("operation", "shape", "gpu"),
+    ("operation", "shape", "gpu", "fields"),
     [
-        *((operation, (1, 128, 128), "h200") for operation in OPERATIONS),
-        ("log_softmax", (33, 16, 4), "h200"),  # groups
-        *((operation, (5, 6, 30), "h200") for operation in OPERATIONS),  # copied slabs
-        *((operation, (8, 7, 5), "h200") for operation in OPERATIONS),  # whole slabs in threads
-        ("log_softmax", (1, 1100, 48), "h200"),  # shared by a cluster
-        ("softmax", (1, 1400, 48), "a100"),  # by blocks that wait for each other
+        *((operation, (1, 128, 128), "h200", WHOLE) for operation in OPERATIONS),
+        ("log_softmax", (33, 16, 4), "h200", WHOLE),  # groups
+        *((operation, (5, 6, 30), "h200", COPIED) for operation in OPERATIONS),
+        *((operation, (8, 7, 5), "h200", STAGED) for operation in OPERATIONS),
+        ("log_softmax", (1, 1100, 48), "h200", {"exchange": "cluster"}),
+        ("softmax", (1, 1400, 48), "a100", {"exchange": "co-resident"}),
     ],
 )
-def test_special_values_are_those_of_the_formula(checked, operation, shape, gpu):
+def test_special_values_are_those_of_the_formula(checked, operation, shape, gpu, fields):
     """Columns of -inf give NaN, so do those with NaN or +inf; single elements of -inf have no share."""
 
     def fill(spec, seed):
@@ -286,5 +289,6 @@ def test_special_values_are_those_of_the_formula(checked, operation, shape, gpu)
         x[0, : shape[1] - 1, 3] = -np.inf
         return x.reshape(-1)
 
-    ran = checked("one_read_axis", case(shape, 1, "float32", operation), 0, KNOWN[gpu], fill=fill)
+    plan = tiled(**fields)
+    ran = checked("one_read_axis", case(shape, 1, "float32", operation), 0, KNOWN[gpu], fill=fill, plan=plan)
     assert np.isnan(ran.outputs["y"].reshape(shape)[0, :, :3]).all()

@@ -9,8 +9,8 @@ from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_plans import choice_plan
 from kernels.softmax_family.axis_tiles import Tile
 from kernels.softmax_family.row_candidates import row_candidates
-from kernels.softmax_family.row_techniques import Held, Split, Staged, StagedLanes
 from kernels.softmax_family.row_plans import plan_of
+from kernels.softmax_family.row_techniques import Held, Split, Staged, StagedLanes
 
 # sm_75 with the least shared memory, sm_80, sm_89, and sm_120 with clusters of eight blocks.
 GPUS = ("t4", "a100", "rtx4090", "rtx5090")
