@@ -108,7 +108,7 @@ def timed(gpu):
 
 
 @pytest.mark.parametrize(("gpu", "cases", "near", "far", "mean"), [
-    ("h200", 210, 0.8, 0.95, 0.025), ("h100", 115, 0.75, 0.88, 0.035),
+    ("h200", 210, 0.8, 0.95, 0.025), ("h100", 115, 0.75, 0.87, 0.035),
 ])  # fmt: skip
 def test_the_choice_is_near_the_fastest_of_the_timed_candidates(gpu, cases, near, far, mean):
     found = shares_with(MODEL, timed(gpu), KNOWN_CONSTANTS)
