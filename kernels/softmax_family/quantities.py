@@ -145,7 +145,7 @@ def _of_slabs(
     rounds = ceil(columns * lanes / launch.block[0])
     registers = STAGED_REGISTERS if choice.staged else COPIED_REGISTERS[-(-dim // lanes) <= FEW_HELD]
     return Quantities(
-        **common,
+        **(common | {"ends": common["blocks"] * dim * 2.0 if choice.width else 0.0}),  # of a strip's rows
         read_again_bytes=0,
         in_cache=0,
         stretch_bytes=choice.width * itemsize or common["block_bytes"],
