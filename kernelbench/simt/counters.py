@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields
+from functools import lru_cache
 
 from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
-from kernelbench.simt import ir
-from kernelbench.simt.interface import SECTOR, WAYS_ABOVE
+from kernelbench.simt.interface import COUNTERS, SECTOR, WAYS_ABOVE
 from kernelbench.simt.machine import LaunchReport
 
 # Fields of kernelbench.core.counters.Counters, from fields of interface.COUNTERS.
@@ -44,25 +44,29 @@ FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATO
             "ldmatrix": LOADS, "stmatrix": STORES}  # fmt: skip
 
 
+_NAMES = tuple(one.name for one in fields(Counters))
+_FIELDS = tuple(COUNTERS.names or ())
+_WARPS, _LEAST_WAYS, _MOST_WAYS = map(_FIELDS.index, ("warps", "least_ways", "most_ways"))
+
+
 def launch_counters(report: LaunchReport) -> LaunchCounters:
     """Totals and lines of a launch, scaled to the whole grid if only a sample of blocks ran."""
     factor = report.blocks / report.blocks_run if report.blocks_run else 1.0
-    lines: dict[tuple[str, int], Counters] = defaultdict(Counters)
+    sums: dict[tuple[str, int] | None, list[int]] = defaultdict(lambda: [0] * len(_NAMES))
     conflicts: dict[tuple[str, int], tuple[int, int]] = {}
-    unplaced = Counters()
-    for one, row in zip(report.sources, report.counters, strict=True):
-        if not row["warps"]:
+    # Python's own numbers: one by one numpy's take several times as long.
+    for one, row in zip(report.sources, report.counters.tolist(), strict=True):
+        if not row[_WARPS]:
             continue
-        counters = instruction_counters(one, row)
-        if one.source is None:
-            unplaced += counters
-        else:
-            place = (one.source.file, one.source.line)
-            lines[place] += counters
-            if row["most_ways"]:
-                least, most = conflicts.get(place, (WAYS_ABOVE, 0))
-                ways = min(least, WAYS_ABOVE - int(row["least_ways"])), max(most, int(row["most_ways"]))
-                conflicts[place] = ways
+        place = None if one.source is None else (one.source.file, one.source.line)
+        own = sums[place]
+        for to, source in _places(one.opcode):
+            own[to] += row[source]
+        if place is not None and row[_MOST_WAYS]:
+            least, most = conflicts.get(place, (WAYS_ABOVE, 0))
+            conflicts[place] = min(least, WAYS_ABOVE - row[_LEAST_WAYS]), max(most, row[_MOST_WAYS])
+    unplaced = Counters(*sums.pop(None, []))
+    lines = {place: Counters(*own) for place, own in sums.items() if place is not None}
     touched = Counters(read_once_bytes=SECTOR * report.sectors_read, written_once_bytes=SECTOR * report.sectors_written)
     total = sum(lines.values(), unplaced + touched)
     return LaunchCounters(
@@ -82,7 +86,7 @@ def totals(reports: Sequence[LaunchReport]) -> list[Counters]:
     them by line, too."""
     rows: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row, one in enumerate(reports[0].sources):
-        for pair in _fields(one).items():
+        for pair in _fields(one.opcode).items():
             rows[pair].append(row)
     found = []
     for report in reports:
@@ -93,23 +97,24 @@ def totals(reports: Sequence[LaunchReport]) -> list[Counters]:
     return found
 
 
-def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
-    """The counters of one PTX instruction; `row` of interface.COUNTERS."""
-    return Counters(**{name: int(row[field]) for name, field in _fields(one).items()})
+@lru_cache(maxsize=4096)
+def _places(opcode: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """The same as numbers of the fields."""
+    return tuple((_NAMES.index(name), _FIELDS.index(field)) for name, field in _fields(opcode).items())
 
 
-def _fields(one: ir.Instruction) -> dict[str, str]:
+def _fields(opcode: tuple[str, ...]) -> dict[str, str]:
     """Fields of Counters that an instruction adds to, from fields of interface.COUNTERS."""
-    name = one.opcode[0]
+    name = opcode[0]
     # Constant memory has its own cache and causes no global traffic.
-    family = {} if "const" in one.opcode else FAMILIES.get(name, {})
-    if name == "cp" and "bulk_group" in one.opcode:  # to global memory
+    family = {} if "const" in opcode else FAMILIES.get(name, {})
+    if name == "cp" and "bulk_group" in opcode:  # to global memory
         family = BULK_STORES
     if name == "wmma":
-        family = {"load": LOADS, "store": STORES}.get(one.opcode[1], {})
-    fields = {**family, "warp_instructions": "warps", "thread_instructions": "threads"}
-    if name in ("bar", "barrier") and "warp" not in one.opcode:
-        fields["barriers"] = "warps"
+        family = {"load": LOADS, "store": STORES}.get(opcode[1], {})
+    found = {**family, "warp_instructions": "warps", "thread_instructions": "threads"}
+    if name in ("bar", "barrier") and "warp" not in opcode:
+        found["barriers"] = "warps"
     if name in ("bra", "brx"):
-        fields |= {"branches": "warps", "divergent_branches": "divergences"}
-    return fields
+        found |= {"branches": "warps", "divergent_branches": "divergences"}
+    return found
