@@ -28,7 +28,8 @@ def console(*, stderr: bool = False) -> Console:
     class Ours(Console):
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for part in super().render(renderable, options):
-                yield part if part.control else Segment(printable(part.text), part.style)
+                safe = part.text if part.control else printable(part.text)
+                yield part if safe is part.text else Segment(safe, part.style)
 
     width = window_width(sys.stderr if stderr else sys.stdout)
     return Ours(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
