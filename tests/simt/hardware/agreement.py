@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelbench.build import BuildRequest, machine_lines
-from kernelbench.build.sass import cross_check, disassemble
+from kernelbench.build.code_notes import may_share
+from kernelbench.build.sass import cross_check, disassemble, disassemble_together
 from kernelbench.core.counters import Counters
 from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS
 from kernelbench.core.records import Binary
-from tests.simt.hardware.trials import EXACT, Trial
+from tests.simt.hardware.trials import ARCHITECTURE, EXACT, Trial
 
 GLOBAL, LOCAL = "_pipe_lsu_mem_global_op_", "_pipe_lsu_mem_local_op_"
 
@@ -58,8 +59,9 @@ def compare(
     out. ValueError for a trial that launches something else than what was measured under its name."""
     from tests.simt.hardware.simulate import simulate  # measuring needs no simulator
 
-    machine_code = {binary.key: disassemble(binary.path) for binary in binaries.values()}
-    lines = {binary.key: machine_lines(binary.path) for binary in binaries.values()}
+    together = disassemble_together([binary.path for binary in binaries.values()], ARCHITECTURE) or {}
+    machine_code = {one.key: together.get(one.path) or disassemble(one.path) for one in binaries.values()}
+    lines = {binary.key: machine_lines(binary.path) if may_share(binary) else {} for binary in binaries.values()}
     numbers = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in hardware))}
     rows, results = [], []
     for trial in trials:

@@ -23,6 +23,7 @@ from kernelbench.planning.catalog import load_catalog
 FOLDER = Path(__file__).resolve().parent
 POISON = 0xFF  # every byte of an output before the launch
 
+ARCHITECTURE = "sm_90"
 EXACT = 0
 ONE_FUNCTION = 2  # in units in the last place: what one function of the GPU may differ by
 SOFTMAX = 4  # two functions and a sum of many of their values
@@ -43,7 +44,7 @@ class Trial:
 
     @property
     def request(self) -> BuildRequest:
-        return BuildRequest(self.source, self.defines, "sm_90")
+        return BuildRequest(self.source, self.defines, ARCHITECTURE)
 
     def role(self, name: str) -> str:
         """As the simulator's memory calls it: an input holds values, an output and scratch hold none yet."""
