@@ -4,23 +4,27 @@ import io
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from kernelbench.cli import compare, explain, progress, run, terminal
 from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.runs import compare_runs
+from kernelbench.compare.step_sums import sum_of
 from kernelbench.core import places
 from kernelbench.report import explanation, fitting, summary
 from kernelbench.report.explanation import explanations
 from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import changes_between
 from tests.conftest import Command
@@ -39,6 +43,8 @@ RUNS = [
     for name in [str(folder.relative_to(places.RECORDED))]
 ]
 At = Callable[[int, Callable[[], object]], str]
+Kind = tuple[str, ...]
+Line = TypeVar("Line", Row, ComparedRow)
 
 
 @pytest.fixture
@@ -93,28 +99,34 @@ def one_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernelbench.compare.answer.read_ledger", read_once)
 
 
-def kinds(found: Answer) -> dict[str, set[tuple[str, ...]]]:
-    """By case, what lines there are of it, whatever their numbers, but for how long these are."""
-    by_case: dict[str, set[tuple[str, ...]]] = {row.case: set() for row in found.run.rows}
-    for row in found.run.rows:
-        by_case[row.case].add((row.implementation, row.status, row.role, re.sub(r"[\d.]+", "0", row.reason)))
-    for one in found.comparison:
-        shown = f"{one.speedup or 0:.2f}", f"{one.published_speedup or 0:.2f}"
-        texts = one.method, one.verdict, *(str(len(each)) for each in shown), re.sub(r"[\d.]+", "0", one.reason)
-        by_case[one.case].add((one.implementation, one.cache, *texts))
-    return by_case
+def kind_of_row(row: Row) -> Kind:
+    """What a line of it says, whatever its numbers."""
+    return row.implementation, row.status, row.role, re.sub(r"[\d.]+", "0", row.reason)
+
+
+def kind_of_comparison(one: ComparedRow) -> Kind:
+    """The same, but for how long its ratios are."""
+    shown = f"{one.speedup or 0:.2f}", f"{one.published_speedup or 0:.2f}"
+    texts = one.method, one.verdict, *(str(len(each)) for each in shown), re.sub(r"[\d.]+", "0", one.reason)
+    return one.implementation, one.cache, *texts
+
+
+def first_of_each(rows: Iterable[Line], kind: Callable[[Line], Kind], longest: str) -> list[Line]:
+    """Rows of a kind that no row before has, and all of the case with the longest name."""
+    seen: set[Kind] = set()
+    return [row for row in rows if row.case == longest or not (kind(row) in seen or seen.add(kind(row)))]
 
 
 def thinned(found: Answer) -> Answer:
-    """Without cases that have only lines as others have: the longest runs have a thousand."""
-    by_case = kinds(found)
-    kept, seen = {max(by_case, key=len)}, set()
-    for case, own in by_case.items():
-        if own - seen:
-            kept.add(case)
-        seen |= own
-    rows = tuple(row for row in found.run.rows if row.case in kept)
-    comparison = [row for row in found.comparison if row.case in kept]
+    """Without lines as others have, since the longest runs have thousands; a step whole, since its parts add up."""
+    if sum_of(found.run):
+        return found
+    longest = max((row.case for row in found.run.rows), key=len)
+    comparison = first_of_each(found.comparison, kind_of_comparison, longest)
+    first = {row.case: row for row in reversed(found.run.rows)}
+    labels = [first[case] for case in {row.case for row in comparison}]
+    kept = {id(row) for row in [*first_of_each(found.run.rows, kind_of_row, longest), *labels]}
+    rows = tuple(row for row in found.run.rows if id(row) in kept)
     return replace(found, run=replace(found.run, rows=rows), comparison=comparison)
 
 
@@ -136,8 +148,7 @@ def test_compare_and_run_of_recorded_runs(folder, at: At) -> None:
 
 @pytest.mark.parametrize("folder", [param for param in RUNS if "simulated" in str(param.id)])
 def test_explain_of_recorded_runs(folder, at: At) -> None:
-    found = answer(read_run(folder))
-    cases, _ = explanations(found.run, found.ledger)
+    cases, _ = explanations(read_run(folder), read_once(places.LEDGER))
     assert all(list(explanation.case_parts(case, "title")) for case in cases)
     check_widths(at, lambda: explain._show(cases, "table", nullcontext))
 
