@@ -62,7 +62,7 @@ SHORTER = {
     "kernelbench run long_rows.yaml": "--filter columns=1024 --only naive,copy",
     "kernelbench check layer_norm": "--only naive --inputs normal --filter columns=1024",
     "kernelbench run layer_norm --filter columns=1024": "--only naive,copy",
-    "kernelbench explain layer_norm": "--only naive,copy",
+    "kernelbench explain layer_norm --filter columns=1024,dtype=float32": "--only naive,copy",
 }
 # What ends otherwise without a GPU: a part of the command, and the exit codes that are right.
 WITHOUT_GPU = {

@@ -25,6 +25,8 @@ LEFT_OUT = re.compile(r"results/h200/([^/]+\.json$|accuracy/|model/|simulator/)"
 MOST_BYTES = 3_000_000  # of the wheel
 MOST_CHECKOUT_BYTES = 15_000_000
 SHORTER = {"run": "--filter seq=16 --only naive,ft"}  # README's takes minutes
+# In a checkout, which brings kernels and suites of its own: the page of a run with few charts.
+FEW_CHARTS = {"report results/h200/softmax": "report results/h200/multiply_debug"}
 OWN_KERNEL = ("new softmax/my_kernel", "run softmax --kernels kernels --filter seq=16 --only naive,my_kernel")
 
 
@@ -196,7 +198,10 @@ def test_the_readmes_commands_work_from_the_wheel(site: Path, tmp_path: Path, in
     for top in ("kernels", "suites") if in_checkout else ():
         shutil.copytree(ROOT / top, tmp_path / top, ignore=shutil.ignore_patterns("__pycache__"))
     assert len(commands()) > 4
-    shown = [f"{line} {SHORTER.get(line.split()[0], '')}" for line in commands()]
+    lines = [line.strip() for line in commands()]
+    assert set(FEW_CHARTS) <= set(lines)
+    lines = [FEW_CHARTS.get(line, line) if in_checkout else line for line in lines]
+    shown = [f"{line} {SHORTER.get(line.split()[0], '')}" for line in lines]
     for line in (*shown, *OWN_KERNEL):
         done = installed(site, tmp_path, line)
         assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
