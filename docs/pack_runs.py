@@ -1,7 +1,7 @@
 """Packs recorded runs, so that a checkout stays small: `python docs/pack_runs.py`, after runs were recorded.
 
 results.csv becomes results.csv.gz, and samples.csv.gz one gzip member, a quarter smaller than one per case and
-implementation. Contents stay as they were recorded.
+implementation. So are times of candidates, model/*.csv. Contents stay as they were recorded.
 """
 
 from __future__ import annotations
@@ -34,3 +34,7 @@ if __name__ == "__main__":
     for folder in shipped_runs():
         if pack(folder):
             print(f"{folder.relative_to(places.ROOT)}: packed")
+    for times in places.RECORDED.glob("*/model/*.csv"):
+        writing.write_whole(times.with_name(f"{times.name}.gz"), packed(times.read_bytes()))
+        times.unlink()
+        print(f"{times.relative_to(places.ROOT)}: packed")

@@ -1,6 +1,7 @@
 """The recorded times of candidates, from which a cost function is fitted: a CSV that grows case by case.
 
-nvidia-h200.softmax.csv    one row per case and candidate
+nvidia-h200.softmax.csv       one row per case and candidate
+nvidia-h200.softmax.csv.gz    the same, packed, which is read only
 """
 
 import csv

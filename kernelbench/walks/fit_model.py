@@ -46,7 +46,7 @@ def fit_models(
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_rank(operation, names, catalog.implementations)
     models = {cost_model(one).name: cost_model(one) for one in kernels}
-    files = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv"))]
+    files = [(path, model) for model in models.values() for path in sorted(folder.glob(f"*.{model.name}.csv*"))]
     if not files:
         raise InputError(f"{folder}: no times of candidates of {', '.join(models)}; leave out --refit to measure them")
     for path, model in files:

@@ -103,7 +103,7 @@ def test_arrays_of_candidates_cost_what_each_does_alone():
 @cache
 def timed(gpu):
     """The candidates whose times were recorded on a GPU, with their quantities."""
-    (path,) = (places.RECORDED / gpu / "model").glob("*.softmax.csv")
+    (path,) = (places.RECORDED / gpu / "model").glob("*.softmax.csv.gz")
     return with_quantities(read_times(path), KNOWN[gpu], CATALOG)
 
 
