@@ -31,8 +31,9 @@ class Tunable:
     restrictions: tuple[str, ...] = ()  # conditions on these names: "across * down <= 1024"
     layout: Callable[[Case], str] = one_layout  # cases of one layout and of similar size take the same values
     cases: tuple[Case, ...] = ()  # cases to tune if no suite is named
-    # In place of `values`; the first candidate is what the rule chooses.
-    candidates: Callable[[Case, DeviceProperties], Sequence[Values]] | None = None
+    candidates: Callable[[Case, DeviceProperties], Sequence[Values]] | None = (
+        None  # in place of `values`; that of a rule is first
+    )
     model: CostModel | None = None  # ranks the candidates
 
     def listed(self, case: Case, device: DeviceProperties) -> list[dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Small tiles of softmax and log-softmax off the last axis, by the techniques that the rule has for long ones: packs in
+"""Small tiles of softmax and log-softmax off the last axis, by the techniques for long ones: packs in
 shared memory, and blocks that share dim by a cluster, as a co-resident group, or by tickets."""
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """What one_read_rows and one_read_axis choose for the cases of tile_choices.csv, which a test compares with the file.
 
     python tests/kernels/tile_choices.py            what differs from the file
-    python tests/kernels/tile_choices.py --write    the file anew, after a change of the rules that is meant
+    python tests/kernels/tile_choices.py --write    the file anew, after a change of the cost function that is meant
 
 A line's first columns say which case it is and what it stands for; the others, entry to defines, are written.
 """
@@ -16,7 +16,7 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 
 TABLE = Path(__file__).with_suffix(".csv")
-CONSTANT = ("LOADS", "STORES", "JOIN_CHUNK", "MOST_UNITS")  # defines that no rule chooses
+CONSTANT = ("LOADS", "STORES", "JOIN_CHUNK", "MOST_UNITS")  # defines that nothing chooses
 
 
 def chosen() -> str:
