@@ -27,8 +27,8 @@ Plausible = Sequence[dict[str, int]]  # candidates
 
 
 def plausible(job: Job, device: DeviceProperties, within: float) -> Plausible:
-    """The first, which is that of a kernel's rule if it has one, and the candidates that the cost function, as long as it
-    is not fitted, expects to take at most `within` times as long as its own choice."""
+    """The first, which is that of a kernel's rule if it has one, and those that the cost function, as long as it is not
+    fitted, expects to take at most `within` times as long as its own choice."""
     one, case = job
     assert one.tunable is not None
     assert one.tunable.model is not None
