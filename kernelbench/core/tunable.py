@@ -31,9 +31,8 @@ class Tunable:
     restrictions: tuple[str, ...] = ()  # conditions on these names: "across * down <= 1024"
     layout: Callable[[Case], str] = one_layout  # cases of one layout and of similar size take the same values
     cases: tuple[Case, ...] = ()  # cases to tune if no suite is named
-    candidates: Callable[[Case, DeviceProperties], Sequence[Values]] | None = (
-        None  # in place of `values`; that of a rule is first
-    )
+    # In place of `values`; if the plan has a rule, its choice is the first.
+    candidates: Callable[[Case, DeviceProperties], Sequence[Values]] | None = None
     model: CostModel | None = None  # ranks the candidates
 
     def listed(self, case: Case, device: DeviceProperties) -> list[dict[str, int]]:
