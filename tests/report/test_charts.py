@@ -164,6 +164,7 @@ def test_a_claims_chart_is_readable_on_a_telephone():
     assert 0 <= box.y0 <= box.y1 <= figure.get_figheight()
     sizes = {text.get_fontsize() for text in figure.findobj(Text) if text.get_text()}
     assert min(sizes) * PHONE / (72 * figure.get_figwidth()) >= 9
+    assert figure.axes[0].get_position().width >= 0.4, "long labels leave room for the plot"
     lowest = figure.axes[0].xaxis.label.get_window_extent().y0
     assert figure.legends[0].get_window_extent().y1 <= lowest, "the legend lies below what the axis says"
 
