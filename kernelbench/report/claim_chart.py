@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.report import style
-from kernelbench.report.style import BAD, FAINT, GOOD, INK, MUTED, PAPER, PART, SOFT, WIDTH
+from kernelbench.report.style import BAD, FAINT, GOOD, INK, MUTED, PAPER, PART, SOFT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +30,14 @@ QUANTITIES = {
     "under_ceiling": "bandwidth over that of the best copy",
     "step": "times as fast",
 }
-ROW, HEAD = 0.21, 0.65  # inches per case, and for the axis
-ROWS = 12  # more cases come in two columns
+NARROW = 5.0  # inches: on a telephone, 358 px wide, text of 9.5 points is then as many px high
+ROW, TIGHT, HEAD, LINE = 0.21, 0.18, 0.65, 0.18  # inches per case, of MANY, for the axis, per line of the legend
+MANY = 12  # cases: more stand closer
+LABEL = 34  # characters on a line of a case's label
+SIGN, LETTER = 0.4, 0.068  # inches in the legend: a sign with the space around it, and a letter
 NEAR = 4  # times what was measured: farther ends of what was required are not drawn
-WIDE = 8  # largest over least number from which on the axis is logarithmic
+WIDE, VAST = 8, 200  # largest over least number from which on the axis is logarithmic, with powers of ten alone
+STEPS = 6  # most between ticks of another axis
 MET = {True: ("met", GOOD, "o"), False: ("not met", BAD, "X"), None: ("open", MUTED, "D")}
 SIZE_MISSED = ("direction met, size not", PART, "s")
 TOO_SHORT, PUBLISHED, REQUIRED = "too short to count", "published", "required"
@@ -40,32 +45,46 @@ LEGEND = ("met", SIZE_MISSED[0], "not met", "open", TOO_SHORT, REQUIRED, PUBLISH
 
 
 def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
-    """A line per case that has a number, in the order of the run; two columns if there are many. `kind` is one of
-    QUANTITIES."""
+    """A line per case that has a number, in the order of the run. `kind` is one of QUANTITIES."""
     from matplotlib.figure import Figure
 
     cases = [case for case in verdict.cases if case.measured is not None]
+    labels = [fill(case.label, LABEL) for case in cases]
+    row = (ROW if len(cases) <= MANY else TIGHT) * max(label.count("\n") + 1 for label in labels)
     with style.settings():
-        beside = 1 if len(cases) <= ROWS else 2
-        rows = ceil(len(cases) / beside)
-        figure = Figure(figsize=(WIDTH, ROW * max(rows, 2) + HEAD), layout="constrained")
-        axes = figure.subplots(1, beside, squeeze=False)[0]
-        for number, axis in enumerate(axes):
-            part = cases[number * rows : (number + 1) * rows]
-            _scale(axis, cases)
-            _required(axis, part, _ends(cases))
-            _measured(axis, verdict, part)
-            if kind != "under_ceiling":
-                axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
-            axis.set_yticks(range(len(part)), [case.label for case in part], fontsize=8.5 if beside > 1 else 9.5)
-            axis.set_ylim(rows - 0.4, -0.6)
-            axis.grid(axis="y", visible=False)
-        figure.supxlabel(QUANTITIES[kind], fontsize=9.5, color=SOFT)
-        signs = {str(sign.get_label()): sign for axis in axes for sign in axis.get_legend_handles_labels()[0]}
-        handles = [signs[word] for word in LEGEND if word in signs]
-        figure.legend(handles=handles, loc="outside right upper", frameon=False, handletextpad=0.4)
+        figure = Figure(layout="constrained")
+        axis = figure.subplots()
+        _scale(axis, cases)
+        _required(axis, cases, _ends(cases))
+        _measured(axis, verdict, cases)
+        if kind != "under_ceiling":
+            axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
+        axis.set_yticks(range(len(cases)), labels)
+        axis.set_ylim(len(cases) - 0.4, -0.6)
+        axis.grid(axis="y", visible=False)
+        axis.set_xlabel(QUANTITIES[kind], loc="right")  # else a long one would leave the figure
+        lines = _legend(figure, axis)
+        figure.set_size_inches(NARROW, max(row * len(cases), 2 * ROW) + HEAD + LINE * lines)
         style.settle(figure)
     return figure
+
+
+def _legend(figure: Figure, axis: Axes) -> int:
+    """The signs below the chart, in as few lines as there is room for; returns how many."""
+    signs = {str(sign.get_label()): sign for sign in axis.get_legend_handles_labels()[0]}
+    words = [word for word in LEGEND if word in signs]
+    lines = next(lines for lines in range(1, len(words) + 1) if _width(words, lines) <= NARROW)
+    figure.legend(
+        handles=[signs[word] for word in words], loc="outside lower center", ncols=ceil(len(words) / lines),
+        frameon=False, handlelength=1.4, handletextpad=0.4, columnspacing=1.2, borderpad=0,
+    )  # fmt: skip
+    return lines
+
+
+def _width(words: Sequence[str], lines: int) -> float:
+    """Of a legend whose columns have so many lines, in inches."""
+    columns = [words[start : start + lines] for start in range(0, len(words), lines)]
+    return sum(SIGN + LETTER * max(map(len, column)) for column in columns)
 
 
 def _required(axis: Axes, cases: Sequence[CaseVerdict], ends: tuple[float, float]) -> None:
@@ -134,7 +153,9 @@ def _scale(axis: Axes, cases: Sequence[CaseVerdict]) -> None:
     left, right = _ends(cases)
     if left > 0 and right / left > WIDE * 1.15**2:
         axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if right / left < VAST else (1.0,)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axis.locator_params(axis="x", nbins=STEPS)  # not as many as fit: ticks that come after the layout may be cut
     axis.set_xlim(left, right)

@@ -38,6 +38,16 @@ def test_the_page_never_scrolls_sideways(opened: Open, run: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("run", ["softmax", "relu"])
+def test_charts_of_claims_fit_a_telephone(opened: Open, run: str) -> None:
+    charts = opened(run, PHONE).locator(".claim figure svg[role=img]")
+    assert charts.count()
+    for chart in charts.all():
+        box = chart.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE
+
+
 @pytest.mark.parametrize(
     ("run", "width", "scheme"),
     [

@@ -7,16 +7,18 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from kernelbench.compare.answer import answer
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Part
 from kernelbench.core import places
 from kernelbench.core.errors import RunWarning
 from kernelbench.report import charts, lines, style, view
-from kernelbench.report.claim_chart import claim_figure
+from kernelbench.report.claim_chart import LEGEND, claim_figure
 from kernelbench.report.speedups import TICKS, speedup_figure
 from kernelbench.runs.results import Run, read_run
 
+PHONE = 358  # pixels for a chart where the screen has 390
 EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
 
 
@@ -141,6 +143,30 @@ def test_what_is_required_is_drawn_whole_where_its_nearer_end_is_near():
     case = CaseVerdict("a", "a", 1.1, "", size=False, required=(1.6, 2.5))
     (axis,) = claim_figure("faster", ClaimVerdict("id", "title", "does not hold", "", (case,), None, part)).axes
     assert axis.get_xlim()[1] > 2.5
+
+
+def test_a_claims_chart_is_readable_on_a_telephone():
+    """All of it, however long its labels are, and with every sign in the legend."""
+    part = Part("faster", "set here", "why", "yes")
+    outcomes = ((3.0, True, False, False), (2.0, True, True, False), (0.9, False, False, False),
+                (1.0, None, None, False), (1.04, True, True, True))  # fmt: skip
+    cases = tuple(
+        CaseVerdict(
+            str(number), f"n=16777216 dtype=bfloat16 side=store offset={number}", measured, "", direction=direction,
+            size=size, required=(1.6, 2.5), published=2.0, below_floor=short,
+        )
+        for number, (measured, direction, size, short) in enumerate(outcomes)
+    )  # fmt: skip
+    figure = claim_figure("bandwidth_share", ClaimVerdict("id", "title", "holds in part", "", cases, part, part))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(LEGEND)
+    box = figure.get_tightbbox()
+    assert 0 <= box.x0 <= box.x1 <= figure.get_figwidth()
+    assert 0 <= box.y0 <= box.y1 <= figure.get_figheight()
+    sizes = {text.get_fontsize() for text in figure.findobj(Text) if text.get_text()}
+    assert min(sizes) * PHONE / (72 * figure.get_figwidth()) >= 9
+    assert figure.axes[0].get_position().width >= 0.4, "long labels leave room for the plot"
+    lowest = figure.axes[0].xaxis.label.get_window_extent().y0
+    assert figure.legends[0].get_window_extent().y1 <= lowest, "the legend lies below what the axis says"
 
 
 def test_low_panels_have_few_ticks():
