@@ -1,10 +1,10 @@
 """Compiled kernels on disk, found again by their request and the files that the compiler read.
 
 An entry is a folder REQUEST/KEY: source.ptx, binary.cubin, facts.json, dependencies.json, command.txt, and
-manifest.json with size and hash of each. code_notes.py adds machine_code.json. Entries of one request differ in the
-files that the compiler read; a lookup finds the one whose files are unchanged. An entry is made in a workspace beside
-the entries and renamed in one step, so it is complete or absent. A damaged entry does not match its manifest, or
-cannot be read, and is made again.
+manifest.json with size and hash of each. code_notes.py adds machine_code.json and machine_lines.json. Entries of one
+request differ in the files that the compiler read; a lookup finds the one whose files are unchanged. An entry is made
+in a workspace beside the entries and renamed in one step, so it is complete or absent. A damaged entry does not match
+its manifest, or cannot be read, and is made again.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What ptxas changed of a binary's memory instructions: found once somebody asks, and kept beside the binary, because
-nvdisasm takes a third of a second."""
+"""What ptxas changed of a binary's memory instructions, and the machine code of each line of its PTX: found once
+somebody asks, and kept beside the binary, because nvdisasm takes half a second."""
 
 import json
 from collections import defaultdict
@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from kernelbench.build.compiler import Compiler
-from kernelbench.build.sass import cross_check_all, disassemble, disassemble_together
+from kernelbench.build.sass import Lines, cross_check_all, disassemble, disassemble_together, machine_lines
 from kernelbench.core.records import Binary
 from kernelbench.core.writing import write_whole
 
-NOTES = "machine_code.json"
+NOTES, LINES = "machine_code.json", "machine_lines.json"
 
 
 def may_share(binary: Binary) -> bool:
@@ -25,6 +25,22 @@ def code_notes(binary: Binary, compiler: Compiler | None = None) -> Mapping[str,
     """By kernel, how its memory instructions differ from those of the PTX; '' where they are the same, and
     "not available: .." without a disassembler. {} of a host library, which has no PTX."""
     return _notes(binary.path, binary.ptx_path, tuple(binary.facts), compiler) if binary.facts else {}
+
+
+def code_lines(binary: Binary) -> Mapping[str, Lines]:
+    """machine_lines() of the binary."""
+    kept = binary.path.with_name(LINES)
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        found = {
+            entry: {int(line): tuple(map(int, sizes)) for line, sizes in lines.items()}
+            for entry, lines in json.loads(kept.read_text()).items()
+        }
+        if found.keys() >= binary.facts.keys():
+            return found
+    made = machine_lines(binary.path)
+    if made:
+        _write(kept, json.dumps(made))
+    return made
 
 
 def note_all(binaries: Iterable[Binary], compiler: Compiler) -> None:
@@ -65,5 +81,9 @@ def _kept(path: Path, entries: Iterable[str]) -> dict[str, str] | None:
 
 
 def _keep(path: Path, notes: Mapping[str, str]) -> None:
+    _write(path.with_name(NOTES), json.dumps(notes, indent=1))
+
+
+def _write(path: Path, text: str) -> None:
     with suppress(OSError):  # a cache that cannot be written still serves
-        write_whole(path.with_name(NOTES), json.dumps(notes, indent=1))
+        write_whole(path, text)

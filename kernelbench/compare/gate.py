@@ -82,7 +82,7 @@ def changes_of(run: Run, names: Names, versions: Mapping[str, str]) -> Changes:
 
 def judged(run: Run, names: Names) -> list[Change]:
     """A row per case, kernel, cache and method that was timed in either version; else one with the reason."""
-    floor = noise.floor_of(run, _samples(run))
+    floor = noise.floor_of(run, {key: taken for key, (taken, _) in run.samples_by_row.items()})
     measured = Measured(without_twins(run))
     found: list[Change] = []
     for case in measured.cases:
@@ -100,11 +100,6 @@ def judged(run: Run, names: Names) -> list[Change]:
             ]
             found += timed or [_untimed(rows[0], rows[1], head, code)]
     return found
-
-
-def _samples(run: Run) -> noise.Samples:
-    groups = run.samples.groupby(["case", "implementation", "cache", "method"], sort=False)["seconds"]
-    return {key: group.to_numpy(dtype=float) for key, group in groups}
 
 
 def _judged(key: noise.Key, before: Timed, after: Timed, floor: noise.Floor, base: str, code: str) -> Judged:

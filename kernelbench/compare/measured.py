@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log, log1p
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,6 @@ from kernelbench.core.records import CACHES, METHODS, shared_method
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
-
-if TYPE_CHECKING:
-    import pandas
 
 NO_TIMES = "the simulator has no times"
 
@@ -156,7 +152,7 @@ class Measured:
         self._read()
 
     def _read(self) -> None:
-        samples = _samples(self.run)
+        samples = self.run.samples_by_row
         seconds = {key: taken for key, (taken, _) in samples.items()}
         steps = {method: noise.clock_of(method, (self.run,), (seconds,)).step_s for method in METHODS}
         none = (np.empty(0), np.empty(0, int))
@@ -265,15 +261,3 @@ def _timed(row: Row, samples: np.ndarray, rounds: np.ndarray, step_s: float) -> 
         bytes_per_j=row.bytes_per_j,
         floor_limited=bool(row.floor_limited),
     )
-
-
-def _samples(run: Run) -> dict[noise.Key, tuple[np.ndarray, np.ndarray]]:
-    """Seconds and rounds of each row. Rounds are numbered anew: a file may call them anything."""
-    import pandas
-
-    table: pandas.DataFrame = run.samples.assign(round=pandas.factorize(run.samples["round"])[0])
-    keys = ["case", "implementation", "cache", "method"]
-    return {
-        key: (group["seconds"].to_numpy(dtype=float), group["round"].to_numpy())
-        for key, group in table.groupby(keys, sort=False)
-    }

@@ -11,8 +11,9 @@ import numpy as np
 
 from kernelbench.core.statistics import PRECISION
 from kernelbench.runs.results import Run, twins_of
+from kernelbench.runs.samples import RowKey
 
-Key = tuple[str, str, str, str]  # case, implementation, cache, method
+Key = RowKey
 Samples = Mapping[Key, np.ndarray]
 
 LEAST = PRECISION  # medians are not known better

@@ -48,8 +48,7 @@ def side_of(run: Run) -> Side:
     rows: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
     for row in without_twins(run).rows:
         rows.setdefault((row.case, row.implementation), {})[row.cache, row.method] = row
-    groups = run.samples.groupby(["case", "implementation", "cache", "method"], sort=False)["seconds"]
-    samples = {key: taken for key, group in groups if _is_sound(taken := group.to_numpy(dtype=float))}
+    samples = {key: taken for key, (taken, _) in run.samples_by_row.items() if _is_sound(taken)}
     return Side(run, rows, samples, noise.floor_of(run, samples))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kernelbench
-from kernelbench.build import code_notes, machine_lines, may_share
+from kernelbench.build import code_lines, code_notes, may_share
 from kernelbench.core import dtypes
 from kernelbench.core.counters import JOINED, LaunchCounters
 from kernelbench.core.differences import Differences, differences
@@ -214,7 +214,7 @@ class SimulatedDevice:
             if key not in self._programs:
                 module = self._modules[binary.key]
                 joined = may_share(binary) and JOINED in code_notes(binary)[entry]
-                lines = machine_lines(binary.path).get(entry, {}) if joined else {}
+                lines = code_lines(binary).get(entry, {}) if joined else {}
                 self._programs[key] = lower(flatten(module, entry), module, native.has_operation, lines)
         except PtxError as error:
             raise DeviceError(str(error)) from error

@@ -26,9 +26,18 @@ from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
 from kernelbench.runs.records import RESULTS, Row
 from kernelbench.runs.row_checks import read_cells, read_rows, written
-from kernelbench.runs.samples import Sample, pack_samples, read_samples, sample_table, samples_file
+from kernelbench.runs.samples import (
+    RowKey,
+    Sample,
+    pack_samples,
+    read_samples,
+    sample_table,
+    samples_by_row,
+    samples_file,
+)
 
 if TYPE_CHECKING:
+    import numpy
     import pandas
 
 RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", "environment.json"
@@ -72,6 +81,11 @@ class Run:
     def samples(self) -> pandas.DataFrame:
         """Raw samples, a row each; an empty table if the run has none. See sample_table."""
         return sample_table(self.folder / SAMPLES_FILE)
+
+    @cached_property
+    def samples_by_row(self) -> Mapping[RowKey, tuple[numpy.ndarray, numpy.ndarray]]:
+        """Seconds and rounds of each row that has raw samples."""
+        return samples_by_row(self.samples)
 
 
 def results_file(folder: Path) -> Path:

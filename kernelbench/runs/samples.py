@@ -20,9 +20,11 @@ from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
 
 if TYPE_CHECKING:
+    import numpy
     import pandas
 
 Sample = tuple[str, str, str, str, int, str]
+RowKey = tuple[str, str, str, str]  # case, implementation, cache, method
 NAMES = ("case", "implementation", "cache", "method", "round", "seconds")
 _MEASUREMENT = list(NAMES[:4])
 _ADVICE = "; delete it to go on without raw samples"
@@ -82,6 +84,17 @@ def sample_table(path: Path) -> pandas.DataFrame:
     if not whole and len(found):  # some rounds of the last measurement may be missing
         found = found[(found[_MEASUREMENT] != found[_MEASUREMENT].iloc[-1]).any(axis=1)]
     return found.drop_duplicates([*_MEASUREMENT, "round"], keep="last")
+
+
+def samples_by_row(table: pandas.DataFrame) -> dict[RowKey, tuple[numpy.ndarray, numpy.ndarray]]:
+    """Seconds and rounds of each row, of a sample_table. Rounds are numbered anew: a file may call them anything."""
+    import pandas
+
+    places: dict[RowKey, list[int]] = {}
+    for place, key in enumerate(zip(*(table[name].tolist() for name in _MEASUREMENT), strict=True)):
+        places.setdefault(key, []).append(place)
+    seconds, rounds = table["seconds"].to_numpy(dtype=float), pandas.factorize(table["round"])[0]
+    return {key: (seconds[own], rounds[own]) for key, own in places.items()}
 
 
 def _single(line: Sequence[str]) -> Iterator[Sample]:

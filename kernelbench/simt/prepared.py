@@ -41,21 +41,12 @@ class Extent:
 
 
 class Prepared:
-    """The runtime's arrays for a program, which all its launches share."""
+    """The runtime's arrays for a program, which all its launches share. The code serves all machines: the runtime
+    only reads it, and no address of a machine's memory is in it."""
 
     def __init__(self, program: Program, sanitize: bool = False) -> None:
         self.program = program
-        addresses = {name: native.operation(name, sanitize) for name in {one.operation for one in program.code} if name}
-        self._code = (interface.Instruction * len(program.code))(
-            *(
-                interface.Instruction(
-                    addresses.get(one.operation),
-                    *(one.d, one.a, one.b, one.c, one.e, one.f, (interface.u32 * 8)(*one.x), one.immediate),
-                    *(one.guard, one.negated, one.kind, one.target, one.reconverge, index),
-                )
-                for index, one in enumerate(program.code)
-            )
-        )
+        self._code = program.made.get(sanitize) or program.made.setdefault(sanitize, _code(program, sanitize))
         self._image = np.zeros(max(program.register_bytes, 1), np.uint8)
         self._image[program.image_offset : program.image_offset + len(program.image)] = np.frombuffer(
             program.image, np.uint8
@@ -98,6 +89,20 @@ class Prepared:
             reserved_offset=program.reserved[0],
             reserved_bytes=program.reserved[1],
         )
+
+
+def _code(program: Program, sanitize: bool) -> ctypes.Array[interface.Instruction]:
+    addresses = {name: native.operation(name, sanitize) for name in {one.operation for one in program.code} if name}
+    return (interface.Instruction * len(program.code))(
+        *(
+            interface.Instruction(
+                addresses.get(one.operation),
+                *(one.d, one.a, one.b, one.c, one.e, one.f, (interface.u32 * 8)(*one.x), one.immediate),
+                *(one.guard, one.negated, one.kind, one.target, one.reconverge, index),
+            )
+            for index, one in enumerate(program.code)
+        )
+    )
 
 
 def _granule(sources: Sequence[ir.Instruction]) -> int:

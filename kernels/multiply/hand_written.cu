@@ -11,7 +11,7 @@
 //   moves   2 D in, D out
 //   Arrays that do not all begin at a multiple of 16 bytes are multiplied element by element.
 //   Origin: five kernels of a page on element-wise kernels; written here.
-#include <cuda/std/type_traits>
+#include <type_traits>
 
 #include "common/elementwise.cuh"
 
@@ -119,7 +119,7 @@ __device__ __forceinline__ void multiply_hand_written(const T* x, const T* y, T*
     for (long long i = share.thread; i < elements; i += share.threads) z[i] = x[i] * y[i];
     return;
   }
-  if constexpr (cuda::std::is_same_v<WAY, CountedHere>) packs = elements / PerPack<T>;
+  if constexpr (std::is_same_v<WAY, CountedHere>) packs = elements / PerPack<T>;
   WAY::multiply(x, y, z, packs, share);
   for (long long i = packs * PerPack<T> + share.thread; i < elements; i += share.threads) z[i] = x[i] * y[i];
 }

@@ -38,7 +38,7 @@ struct HardwareWeight {
     } else {
       // Not fused with the products in the offsets, so that the factor is exactly 1 between equal maxima.
       float exponent = __fsub_rn(Exponentials<T>(base).offset, Exponentials<T>(from).offset);
-      if (cuda::std::is_same_v<T, __nv_bfloat16>) exponent = fminf(exponent, from - base);  // their factors may differ
+      if (std::is_same_v<T, __nv_bfloat16>) exponent = fminf(exponent, from - base);  // their factors may differ
       return hardware_exp2(exponent);
     }
   }
@@ -125,7 +125,7 @@ struct LogSoftmax {
   static constexpr bool KEEPS_EXPONENTIALS = false;
   // Exponents of bfloat16 values may leave float's range, so the value itself is kept.
   template <typename T>
-  static constexpr bool KEEPS_VALUES = cuda::std::is_same_v<T, __nv_bfloat16>;
+  static constexpr bool KEEPS_VALUES = std::is_same_v<T, __nv_bfloat16>;
   static constexpr float Log2 = 0.6931471805599453f;  // the natural logarithm of 2
   template <typename T>
   static __device__ __forceinline__ float kept(float value, float exponent, float) {

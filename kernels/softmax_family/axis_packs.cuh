@@ -8,8 +8,8 @@
 enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
 
 template <typename Tile>
-using Pack = cuda::std::conditional_t<Tile::PackBytes == 16, uint4,
-                                      cuda::std::conditional_t<Tile::PackBytes == 8, uint2, unsigned>>;
+using Pack = std::conditional_t<Tile::PackBytes == 16, uint4,
+                                std::conditional_t<Tile::PackBytes == 8, uint2, unsigned>>;
 
 template <typename Tile, typename T>
 constexpr int IN_PACK = Tile::PackBytes / sizeof(T);

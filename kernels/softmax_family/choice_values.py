@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from kernelbench import Unsupported
@@ -29,6 +30,12 @@ def chosen(values: Mapping[str, int], candidates: Sequence[Choice]) -> Choice:
     """The candidate that has these values. Unsupported where none has."""
     wanted = dict(values)
     for one in candidates:
-        if values_of(one) == wanted:
+        if _values_once(one) == wanted:
             return one
     raise Unsupported("no candidate for this shape on this GPU has these values")
+
+
+@lru_cache(maxsize=256)
+def _values_once(choice: Any) -> dict[str, int]:
+    """For `chosen`, which compares a candidate's with those of each of the others."""
+    return values_of(choice)

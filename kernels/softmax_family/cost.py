@@ -9,7 +9,7 @@ more at the beginning and the end, when the blocks do not yet, or no longer, kee
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Quantities:
 
     @property
     def by_name(self) -> dict[str, float]:
-        return {name: float(value) for name, value in asdict(self).items()}
+        return {name: float(value) for name, value in vars(self).items()}
 
 
 def seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:

@@ -1,6 +1,6 @@
 // exp(value - max), the terms of the sums of softmax and log-softmax.
 #pragma once
-#include <cuda/std/type_traits>
+#include <type_traits>
 
 #include "common/convert.cuh"
 #include "common/reduce.cuh"
@@ -28,7 +28,7 @@ struct Exponentials {
     constexpr float Log2E = 1.4426950408889634f;
     constexpr float Far = 65536.0f;  // from here on neighbours of a bfloat16 are 256 apart: any factor gives exponentials of 0
     factor = Log2E;
-    if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) factor = fabsf(max) >= Far ? 1.0f : Log2E;
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) factor = fabsf(max) >= Far ? 1.0f : Log2E;
     offset = sizeof(T) == 4 ? max : -max * factor;
   }
 

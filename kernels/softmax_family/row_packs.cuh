@@ -3,7 +3,7 @@
 //   shift  elements of a row's first pack that lie before the row: 0 where the row begins at a multiple of 16 bytes
 //   pack   begins with column pack * PER_PACK - shift of the row
 #pragma once
-#include <cuda/std/type_traits>
+#include <type_traits>
 
 #include "common/convert.cuh"
 
@@ -20,7 +20,7 @@ template <typename T>
 __device__ __forceinline__ float element_at(const unsigned* words, int i) {
   if constexpr (sizeof(T) == 4) {
     return __uint_as_float(words[i]);
-  } else if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) {
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     const unsigned word = words[i / 2];  // a bfloat16 is the upper half of the float
     return __uint_as_float(i % 2 == 0 ? word << 16 : word & 0xffff0000u);
   } else {
@@ -37,14 +37,14 @@ __device__ __forceinline__ float element_of(const uint4& pack, int i) {
 // The largest element of packs. It may be NaN; the next comparison with a number drops that. Half types are compared two per
 // instruction, and converted to float once.
 template <typename T>
-using Peak = cuda::std::conditional_t<sizeof(T) == 4, float, unsigned>;
+using Peak = std::conditional_t<sizeof(T) == 4, float, unsigned>;
 
 template <typename T>
 __device__ __forceinline__ Peak<T> larger(Peak<T> a, Peak<T> b) {
   if constexpr (sizeof(T) == 4) {
     return fmaxf(a, b);
   } else {
-    using Pair = cuda::std::conditional_t<cuda::std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
+    using Pair = std::conditional_t<std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
     const Pair pair = __hmax2(reinterpret_cast<const Pair&>(a), reinterpret_cast<const Pair&>(b));
     return reinterpret_cast<const unsigned&>(pair);
   }
@@ -69,7 +69,7 @@ __device__ __forceinline__ float largest_of(Peak<T> peak) {
 // Two neighbours, rounded to a half type, as one word.
 template <typename T>
 __device__ __forceinline__ unsigned word_of(float lower, float upper) {
-  if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) {
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     const __nv_bfloat162 pair = __floats2bfloat162_rn(lower, upper);
     return reinterpret_cast<const unsigned&>(pair);
   } else {
@@ -101,7 +101,7 @@ __device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
   const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
   unsigned bits = words[i / 2];
   if constexpr (sizeof(T) == 4) return __uint_as_float(words[i]);
-  else if constexpr (cuda::std::is_same_v<T, __half>) {
+  else if constexpr (std::is_same_v<T, __half>) {
     asm("prmt.b32 %0, %1, 0, 0x1032;" : "=r"(bits) : "r"(bits));  // halves exchanged
     return __half2float(__ushort_as_half(static_cast<unsigned short>(i % 2 == 0 ? bits >> 16 : bits)));
   } else {
@@ -114,7 +114,7 @@ __device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
 // A pack of -inf, which changes neither a maximum nor a sum of exponentials.
 template <typename T>
 __device__ __forceinline__ uint4 nothing() {
-  const unsigned word = sizeof(T) == 4 ? 0xff800000u : cuda::std::is_same_v<T, __half> ? 0xfc00fc00u : 0xff80ff80u;
+  const unsigned word = sizeof(T) == 4 ? 0xff800000u : std::is_same_v<T, __half> ? 0xfc00fc00u : 0xff80ff80u;
   return make_uint4(word, word, word, word);
 }
 

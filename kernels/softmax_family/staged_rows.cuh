@@ -13,7 +13,7 @@
 
 // The widest access that divides so many bytes.
 template <int Bytes>
-using Unit = cuda::std::conditional_t<Bytes % 16 == 0, uint4, cuda::std::conditional_t<Bytes % 8 == 0, uint2, unsigned>>;
+using Unit = std::conditional_t<Bytes % 16 == 0, uint4, std::conditional_t<Bytes % 8 == 0, uint2, unsigned>>;
 
 template <int Bytes>
 __device__ __forceinline__ void copy_units(void* to, const void* from) {

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, machine_lines
+from kernelbench.build import BuildRequest, Compiler, code_lines, machine_lines
+from kernelbench.build.code_notes import LINES
 from tests.build.binaries import only_built
 
 LISTING = """\t.section\t.text.k,"ax",@progbits
@@ -72,3 +73,18 @@ def test_lines_are_those_of_the_ptx(
     text = binary.ptx_path.read_text().splitlines()
     accesses = {text[line - 1].split()[0] for line, sizes in lines["tile"].items() if any(sizes)}
     assert accesses == {"ld.shared.f32", "st.shared.f32"}
+
+
+@pytest.mark.nvcc
+def test_lines_are_kept_beside_the_binary(nvcc: Compiler, tmp_path: Path, kernel: Callable[..., BuildRequest]) -> None:
+    binary = only_built(kernel(Path(__file__).with_name("tile.cu").read_text()), nvcc, tmp_path / "cache")
+    lines = code_lines(binary)
+    if not lines:
+        pytest.skip("there is no nvdisasm")
+    assert lines == machine_lines(binary.path)
+    kept = binary.path.with_name(LINES)
+    for damaged in ("", "[]", "{}", '{"tile": 1}', '{"tile": {"a": []}}'):
+        kept.write_text(damaged)
+        assert code_lines(binary) == lines
+    binary.path.unlink()
+    assert code_lines(binary) == lines, "it is not disassembled again"

@@ -79,7 +79,7 @@ def ran(
         for case in cases
     ]
     compiler = find_compiler()
-    for plan in build_plans(plans, compiler, device.properties.architecture, Silent())[0]:
+    for plan in build_plans(plans, compiler, device.properties.architecture, Silent(), notes=True)[0]:
         yield from CaseRun(device, own, plan).run(Settings(seed=7))
 
 

@@ -85,6 +85,23 @@ def retarget(program: Program, targets: dict[int, tuple[int, int]]) -> Program:
     return replace(program, code=tuple(code))
 
 
+def test_a_program_that_was_changed_runs_as_changed(machine: Machine, out: Allocation) -> None:
+    """What was made of the first one to run it is not the second one's."""
+    build = Builder()
+    value = build.register()
+    address = thread_address(build, out)
+    move(build, value, 1)
+    skip = build.branch(0)
+    add(build, value, 10)
+    store = build.store("global", address, [value])
+    program = build.build()
+    for target, expected in ((skip + 1, 11), (store, 1)):
+        program = retarget(program, {skip: (target, NONE)})
+        for one in (machine, Machine(machine.memory)):
+            run(one, program)
+            np.testing.assert_array_equal(results(out, 32), np.full(32, expected))
+
+
 def test_loop_of_different_lengths(machine: Machine, out: Allocation) -> None:
     """Lane i goes round i times; all meet after the loop, and the stack does not grow."""
     build = Builder()
