@@ -178,7 +178,7 @@ def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen
         for line in fit_lines(found.model, found.gpu, found.fit):
             tell(line)
         if found.constants is None:
-            say("No constants written: those before choose as well as the fitted ones")
+            say("No constants kept: those that ship choose as well as the fitted ones")
         else:
             say(f"Constants written to {found.constants}")
         if found.entries:

@@ -83,6 +83,16 @@ def write_fitted(path: Path, fitted: Fitted, model: CostModel) -> None:
     write_document(path, _HEADER, document, "another folder by --times")
 
 
+def delete_fitted(path: Path) -> None:
+    """Delete the file if there is one; InputError where it cannot be deleted."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be deleted ({error.strerror}); delete it, or plans go on reading it"
+        ) from error
+
+
 def write_document(path: Path, header: str, document: Mapping[str, Any], remedy: str) -> None:
     """Write YAML below a comment; InputError names the `remedy` where it cannot be written."""
     import yaml

@@ -47,8 +47,8 @@ class Fit:
 
     @property
     def is_better(self) -> bool:
-        """Whether fitted constants choose better than those before, each judged on cases that did not set it."""
-        return self.start.mean_loss - self.validated.mean_loss > GAIN
+        """Whether fitted constants choose better than those before, judged on cases that did not set them."""
+        return _gains(self.start, self.validated)
 
 
 class Measured:
@@ -89,7 +89,7 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         others = measured.of([one for one in range(number) if one % FOLDS != fold])
         losses[fold::FOLDS] = _losses(model, measured.of(held_out), _constants(model, others))[0]
     validated, start = shares(losses), shares_with(model, samples, model.known)
-    constants = _constants(model, measured) if start.mean_loss - validated.mean_loss > GAIN else model.known
+    constants = _constants(model, measured) if _gains(start, validated) else model.known
     final, chosen = _losses(model, measured, constants)
     fastest = [min(each, key=lambda one: one.seconds or np.inf) for each in measured.groups]
     rules = [next((one for one in each if one.is_rule), each[0]) for each in measured.groups]
@@ -123,6 +123,10 @@ def shares(losses: Any) -> Shares:
         return Shares(0.0, 0.0, 0.0, 0.0)
     near, far = (float(np.mean(losses <= most)) for most in (0.03, 0.10))
     return Shares(near, far, float(np.mean(losses)), float(np.max(losses)))
+
+
+def _gains(before: Shares, after: Shares) -> bool:
+    return before.mean_loss - after.mean_loss > GAIN
 
 
 def constants(model: CostModel, samples: Sequence[Sample]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.cost_constants import fitted, write_fitted
+from kernelbench.planning.cost_constants import delete_fitted, fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
 from kernelbench.planning.timed_candidates import overrides, with_quantities
 from kernelbench.planning.tuned import constants_file, file_name, write_table
@@ -62,6 +62,8 @@ def fit_models(
         kept = place if found.is_better else None
         if kept is not None:
             write_fitted(kept, fitted(gpu, model, found, path, date), model)
+        else:
+            delete_fitted(place)  # an earlier fit's, which plans would go on reading
         table = out or folder / file_name(gpu)
         entries = list(overrides(found, properties, catalog, path.name, date))
         if entries:

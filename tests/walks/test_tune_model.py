@@ -142,6 +142,17 @@ def test_a_wrong_constant_chooses_worse_and_is_fitted_away(held: Project, comman
     assert int(after) == 100
 
 
+def test_constants_that_gain_nothing_are_not_kept(held: Project, command: Command, times: Path) -> None:
+    ended(0, model(command, times))
+    path = times / "nvidia-h200.held_model.model.yaml"
+    assert path.exists()
+    source = places.KERNELS / "softmax" / "held.py"
+    source.write_text(KERNEL.replace("Constant(5e-6", "Constant(3e-5").replace("Constant(1e-7", "Constant(4e-7"))
+    out, _ = ended(0, model(command, times, "--refit"))
+    assert "No constants kept: those that ship choose as well as the fitted ones" in " ".join(out.split())
+    assert not path.exists(), "else plans would go on reading what an earlier fit wrote"
+
+
 def test_what_is_recorded_is_not_measured_again_and_a_torn_row_is_dropped(
     held: Project, command: Command, times: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
