@@ -28,7 +28,7 @@ def code_notes(binary: Binary, compiler: Compiler | None = None) -> Mapping[str,
 
 
 def code_lines(binary: Binary) -> Mapping[str, Lines]:
-    """machine_lines() of the binary."""
+    """machine_lines() of the binary, kept beside it."""
     kept = binary.path.with_name(LINES)
     with suppress(OSError, ValueError, TypeError, AttributeError):
         found = {

@@ -17,7 +17,7 @@ _UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 def printable(text: str) -> str:
     """`text` with escapes in place of characters that control a terminal; line ends stay."""
-    if text.isprintable() or _SAFE_ASCII.fullmatch(text):  # the first, of Python itself, knows no line ends
+    if text.isprintable() or _SAFE_ASCII.fullmatch(text):  # isprintable() is faster, but rejects line ends
         return text
     return "".join(one if one == "\n" or not is_unprintable(one) else ascii(one)[1:-1] for one in text)
 

@@ -20,7 +20,7 @@ NEAR = 3.0  # exponent by which candidates count less that take longer than the 
 REGRET = 3.0  # how much the time lost by choosing counts
 SHARP = 0.02  # difference of times up to which candidates are as good as equal
 OVERRIDDEN = 0.03  # loss from which a table names the fastest candidate instead
-GAIN = 0.005  # of the mean loss from which fitted constants come before those that ship
+GAIN = 0.005  # least decrease of the mean loss for which fitted constants replace those that ship
 OUTLIER = 0.1  # error of a logarithm from which an outlier counts less
 
 
@@ -36,7 +36,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Fit:
-    constants: dict[str, float]  # fitted to these times, or those before where they choose as well
+    constants: dict[str, float]  # fitted to these times, or those that ship if they choose as well
     cases: int
     candidates: int
     validated: Shares  # with constants from other cases

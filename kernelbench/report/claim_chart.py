@@ -31,13 +31,19 @@ QUANTITIES = {
     "step": "times as fast",
 }
 NARROW = 5.0  # inches: on a telephone, 358 px wide, text of 9.5 points is then as many px high
-ROW, TIGHT, HEAD, LINE = 0.21, 0.18, 0.65, 0.18  # inches per case, of MANY, for the axis, per line of the legend
-MANY = 12  # cases: more stand closer
+ROW, TIGHT, HEAD, LINE = (
+    0.21,
+    0.18,
+    0.65,
+    0.18,
+)  # inches: per case, per case of many, axis, per line of the legend
+MANY = 12  # cases that stand ROW apart; more stand TIGHT
 LABEL = 34  # characters on a line of a case's label
 SIGN, LETTER = 0.4, 0.068  # inches in the legend: a sign with the space around it, and a letter
 NEAR = 4  # times what was measured: farther ends of what was required are not drawn
-WIDE, VAST = 8, 200  # largest over least number from which on the axis is logarithmic, with powers of ten alone
-STEPS = 6  # most between ticks of another axis
+# Ratios of the largest number to the smallest from which on the axis is logarithmic, and labels powers of ten alone.
+WIDE, VAST = 8, 200
+STEPS = 6  # most intervals between the ticks of a linear axis
 MET = {True: ("met", GOOD, "o"), False: ("not met", BAD, "X"), None: ("open", MUTED, "D")}
 SIZE_MISSED = ("direction met, size not", PART, "s")
 TOO_SHORT, PUBLISHED, REQUIRED = "too short to count", "published", "required"
@@ -70,7 +76,7 @@ def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
 
 
 def _legend(figure: Figure, axis: Axes) -> int:
-    """The signs below the chart, in as few lines as there is room for; returns how many."""
+    """Draws the legend below the chart in as few lines as fit; returns how many."""
     signs = {str(sign.get_label()): sign for sign in axis.get_legend_handles_labels()[0]}
     words = [word for word in LEGEND if word in signs]
     lines = next(lines for lines in range(1, len(words) + 1) if _width(words, lines) <= NARROW)
@@ -82,7 +88,7 @@ def _legend(figure: Figure, axis: Axes) -> int:
 
 
 def _width(words: Sequence[str], lines: int) -> float:
-    """Of a legend whose columns have so many lines, in inches."""
+    """Inches that a legend of so many lines takes."""
     columns = [words[start : start + lines] for start in range(0, len(words), lines)]
     return sum(SIGN + LETTER * max(map(len, column)) for column in columns)
 

@@ -69,11 +69,11 @@ def tuning_sentence(found: Tuned) -> str:
 
 
 def fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
-    """How well a cost function chooses, with these constants and with those before; then where it loses most."""
+    """How well a cost function chooses, with fitted constants and with those that ship; then where it loses most."""
     yield f"{model} on {gpu}: fitted to {fit.candidates} candidates of {fit.cases} cases. Its choice is"
     yield f"  by constants from other cases  {_shares_text(fit.validated)}"
     yield f"  before the fit                 {_shares_text(fit.start)}"
-    yield f"  when they were timed           {_shares_text(fit.timed)}"
+    yield f"  the plans' choice when timed   {_shares_text(fit.timed)}"
     for loss, case, chosen, fastest in fit.worst:
         yield f"{case}: {100 * loss:.1f} % lost by {chosen} instead of {fastest}"
 

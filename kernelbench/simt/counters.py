@@ -54,7 +54,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
     factor = report.blocks / report.blocks_run if report.blocks_run else 1.0
     sums: dict[tuple[str, int] | None, list[int]] = defaultdict(lambda: [0] * len(_NAMES))
     conflicts: dict[tuple[str, int], tuple[int, int]] = {}
-    # Python's own numbers: one by one numpy's take several times as long.
+    # tolist(): reading NumPy's numbers one by one takes several times as long.
     for one, row in zip(report.sources, report.counters.tolist(), strict=True):
         if not row[_WARPS]:
             continue
@@ -99,7 +99,7 @@ def totals(reports: Sequence[LaunchReport]) -> list[Counters]:
 
 @lru_cache(maxsize=4096)
 def _places(opcode: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """The same as numbers of the fields."""
+    """_fields() as places in Counters and in interface.COUNTERS."""
     return tuple((_NAMES.index(name), _FIELDS.index(field)) for name, field in _fields(opcode).items())
 
 

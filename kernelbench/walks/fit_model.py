@@ -27,7 +27,7 @@ class ModelFit:
     fit: Fit
     unknown: int  # timed candidates that are no longer listed
     recorded: Path
-    constants: Path | None  # None where those before choose as well
+    constants: Path | None  # None if those that ship choose as well
     table: Path
     entries: int  # added to the table
 
@@ -41,7 +41,7 @@ def fit_models(
     out: Path | None = None,
 ) -> Iterator[ModelFit]:
     """Fit the kernels' cost functions to what `folder` holds of any known GPU, or of the GPU that is `here`, and write
-    the constants beside it where they choose better than those before; and into the table `out`, or the one beside it,
+    the constants beside it if they choose better than those that ship; and into the table `out`, or the one beside it,
     what is faster than the choices."""
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_rank(operation, names, catalog.implementations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from kernelbench import Case, DeviceProperties, LaunchPlan, Unsupported
@@ -44,11 +44,15 @@ def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[s
 @lru_cache(maxsize=64)
 def fastest_of_rows(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Choice:
     """By the constants that serve where nothing was fitted on a GPU."""
-    times = [float(seconds(each, VALUES)) for each in rows_quantities(case, device, keeps_exponentials)]
-    return row_candidates(case, device, keeps_exponentials)[times.index(min(times))]
+    quantities = rows_quantities(case, device, keeps_exponentials)
+    return row_candidates(case, device, keeps_exponentials)[_fastest(quantities)]
 
 
 @lru_cache(maxsize=64)
 def fastest_of_view(case: Case, device: DeviceProperties) -> AxisChoice:
-    times = [float(seconds(each, VALUES)) for each in axis_quantities(case, device)]
-    return axis_candidates(case, device)[times.index(min(times))]
+    return axis_candidates(case, device)[_fastest(axis_quantities(case, device))]
+
+
+def _fastest(quantities: Sequence[Mapping[str, float]]) -> int:
+    times = [float(seconds(each, VALUES)) for each in quantities]
+    return times.index(min(times))

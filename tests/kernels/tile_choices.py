@@ -3,7 +3,7 @@
     python tests/kernels/tile_choices.py            what differs from the file
     python tests/kernels/tile_choices.py --write    the file anew, after a change of the cost function that is meant
 
-A line's first columns say which case it is and what it stands for; the others, entry to defines, are written.
+A line's first columns say which case it is; the others, entry to defines, are written.
 """
 
 import csv
