@@ -31,16 +31,16 @@ from .slab_plans import Slabs, small_slabs
 
 MOST = 40
 FEWER_PACKS = (2, 4)  # per thread
-STRIPS, STRIPS_WORDS = (2, 4, 8), 32  # strips of a slab per block, and registers of a thread for their packs
+STRIPS, STRIPS_WORDS = (2, 4), 16  # strips of a slab per block, and registers of a thread for their packs
 LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
 KEPT = 8  # packs per thread in registers where the rest is in shared memory
 DEEP_BYTES, DEEP_THREADS = {"whole": 100 * 1024, "ragged": 64 * 1024}, 256  # largest such tile, by layout
-# (threads, packs in registers, most packs), by itemsize: for long rows
-DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
+# (threads, packs in registers, most packs), by itemsize: for long dim; then for rows that begin anywhere.
+DEEPER = {4: (256, 10, 30), 2: (256, 8, 24)}
+UNALIGNED_DEEP = (256, 24, 96)
 HIGH_PACKS, HIGH_THREADS = 16, 96  # of tiles of few threads that hold many packs in registers
-# (threads, packs in registers, most packs) per block of a co-resident group, by itemsize; then for unaligned rows.
+# The same per block of a co-resident group, by itemsize.
 CO_RESIDENT = {4: (256, KEPT, 20), 2: (192, KEPT, 24)}
-UNALIGNED_CO_RESIDENT = (256, MOST_LOADS, 2 * MOST_LOADS)
 CO_RESIDENT_SHARE = 2  # a group is at most a half of the blocks that a GPU holds: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
@@ -90,7 +90,7 @@ def _tiles(view: View, itemsize: int, device: DeviceProperties) -> Iterator[Tile
 def _group_sizes(cut: Cut, itemsize: int) -> Iterator[tuple[tuple[int, int, int], int]]:
     """(Threads, packs in registers, most packs) of a co-resident group's blocks, and the share of the resident blocks
     that it may take: all of them serve a view that is one group."""
-    threads, kept, most = CO_RESIDENT[itemsize] if cut.layout != "shifted" else UNALIGNED_CO_RESIDENT
+    threads, kept, most = CO_RESIDENT[itemsize] if cut.layout != "shifted" else UNALIGNED_DEEP
     for share in (CO_RESIDENT_SHARE, 1):
         yield from (((threads, kept, packs), share) for packs in (most, max(kept, most * 2 // 3), kept))
 
@@ -103,6 +103,10 @@ def _held(view: View, cut: Cut, itemsize: int, rows: int) -> Iterator[Tile]:
     for each in (tile, *(tile_of(view, cut, rows, packs) for packs in fewer)):
         if each is not None and (each.group or cut.pack_bytes > 2):
             yield each
+    if cut.layout in ("shifted", "whole"):
+        deeper = deep_tile(view, cut, rows, *(DEEPER[itemsize] if cut.layout == "whole" else UNALIGNED_DEEP))
+        if deeper is not None and deeper.shared_packs:
+            yield roomy(deeper)
     if cut.pack_bytes < PACK or cut.segment > MAX_UNIT:
         return
     deep = deep_tile(view, cut, rows, DEEP_THREADS, KEPT)
@@ -112,9 +116,6 @@ def _held(view: View, cut: Cut, itemsize: int, rows: int) -> Iterator[Tile]:
         high = deep_tile(view, cut, rows, HIGH_THREADS, HIGH_PACKS)
         if high is not None and not high.shared_packs and high.packs > KEPT:
             yield replace(high, bound=LARGE_BOUND)
-        deeper = deep_tile(view, cut, rows, *DEEPER[itemsize]) if tile is None else None
-        if deeper is not None and deeper.shared_packs:
-            yield roomy(deeper)
 
 
 def roomy(tile: Tile) -> Tile:

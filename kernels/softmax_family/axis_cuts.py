@@ -17,6 +17,7 @@ MAX_UNIT = 512  # packs of a contiguous tile's row, at most
 WIDEST = 256  # packs, or 4-byte loads, of a strip's row, at most
 OWNED_ROWS = 32  # most rows of a thread that has columns of its own, where rows are no multiple of 16 bytes
 LEAST_STRIP_BYTES, MOST_STRIP_BYTES = 4096, 64 * 1024  # of all of dim
+SMALL_VIEW = 2**24  # bytes of a view up to which packs of fewer than 16 bytes are tried for any rows: more threads
 WIDE_BYTES = 512  # per row of a strip, up to which strips of long dim are tried
 
 
@@ -49,11 +50,8 @@ def all_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     yield from usual_cuts(view, itemsize)
     if view.outer * view.dim == 1:
         return
+    yield from _narrow_cuts(view, itemsize)
     if row % PACK:
-        nbytes = narrow_pack(view, itemsize)
-        for packs in (64, 128, 256) if nbytes > 2 or view.dim <= OWNED_ROWS else ():
-            if packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
-                yield narrow_strips(view, itemsize, packs)
         for loads in _widths(view.dim, row, LOAD, (16, 32, 64, 128, 256)):
             width = evenly(view.inner, loads * LOAD // itemsize)
             yield Cut("shifted", -(-(width + LOAD // itemsize - 1) * itemsize // LOAD), width, LOAD // itemsize)
@@ -70,13 +68,29 @@ def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     packs."""
     row = view.inner * itemsize
     yield from usual_cuts(view, itemsize)
-    if row % PACK and row > NARROW_BYTES:
-        yield unaligned_strips(view, itemsize, NARROW_BYTES)
+    for strip in (NARROW_BYTES, 2 * NARROW_BYTES):
+        if row % PACK and row > strip:
+            yield unaligned_strips(view, itemsize, strip)
+    if row % PACK == 0 and row > 2 * STRIP_BYTES:
+        segment = evenly(row // PACK, 2 * STRIP_BYTES // PACK)
+        yield Cut("whole", segment, segment * PACK // itemsize, PACK // itemsize)
 
 
-def narrow_strips(view: View, itemsize: int, packs: int) -> Cut:
-    """Strips of at most `packs` packs side by side, of the size that fills rows which are no multiple of 16 bytes."""
-    nbytes = narrow_pack(view, itemsize)
+def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
+    """Those into the largest packs below 16 bytes of which rows are made, unless these are whole packs; for small views
+    of few rows, which need more threads, into smaller packs too."""
+    largest = narrow_pack(view, itemsize) if view.inner * itemsize % PACK else PACK
+    small = view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW and view.dim <= OWNED_ROWS and not view.fold
+    for nbytes in (8, 4, 2):
+        if nbytes > largest or nbytes < itemsize or not (small or nbytes == largest):
+            continue
+        for packs in (64, 128, 256) if nbytes > 2 or view.dim <= OWNED_ROWS else ():
+            if small or packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
+                yield narrow_strips(view, itemsize, packs, nbytes)
+
+
+def narrow_strips(view: View, itemsize: int, packs: int, nbytes: int) -> Cut:
+    """Strips of at most `packs` packs of `nbytes` bytes side by side, of which rows are made."""
     segment = evenly(view.inner * itemsize // nbytes, packs)
     return Cut(f"whole-{nbytes}", segment, segment * nbytes // itemsize, nbytes // itemsize)
 

@@ -29,6 +29,17 @@ template <typename Tile, typename T>
 __device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs, const T* __restrict__ x,
                                                   const Share<Tile>& share, bool even) {
   constexpr int V = IN_PACK<Tile, T>;
+  if constexpr (Tile::Layout == SHIFTED) {
+    const ShiftedRows rows = shifted_rows<Tile, T>(share);
+    const T* from = x + share.first;
+    int at = share.at;
+#pragma unroll 4
+    for (int k = 0; k < Tile::SharedPacks; ++k, at += share.step, from += share.stride) {
+      if (at < rows.whole) copy_ahead(&packs[k], from);
+      else packs[k] = at == rows.cut ? pack_of_cut<Tile>(x, share, rows.cut) : filled<Pack<Tile>>(nothing<T>().x);
+    }
+    return;
+  }
   if (even) {
     const T* from = x + share.first;
 #pragma unroll
@@ -67,16 +78,24 @@ template <typename Tile, typename T, typename ResultOf>
 __device__ __forceinline__ void store_shared_packs(T* __restrict__ y, const SharedPacks<Tile>& packs,
                                                    const Share<Tile>& share, bool even, ResultOf result_of) {
   constexpr int V = IN_PACK<Tile, T>;
-  T* to = y + share.first;
-  const bool packed = phase_of<Tile>(to) == 0;
-#pragma unroll 2
-  for (int k = 0; k < Tile::SharedPacks; ++k, to += share.stride) {
+  const auto results_of = [&](int k) {
     Pack<Tile> pack = packs[k];
     float results[V];
 #pragma unroll
     for (int i = 0; i < V; ++i) results[i] = result_of(element_of<T>(pack, i), i);
 #pragma unroll
     for (int i = 0; i < PACK_WORDS<Tile>; ++i) word_at(pack, i) = word_from<T>(results + i * 4 / sizeof(T));
+    return pack;
+  };
+  if constexpr (Tile::Layout == SHIFTED) {
+    store_shifted<Tile, Tile::SharedPacks, 4>(y, share, results_of);
+    return;
+  }
+  T* to = y + share.first;
+  const bool packed = phase_of<Tile>(to) == 0;
+#pragma unroll 2
+  for (int k = 0; k < Tile::SharedPacks; ++k, to += share.stride) {
+    const Pack<Tile> pack = results_of(k);
     if (even && has(share, k)) store_pack<Tile>(to, pack);
     else if (!even) store_within<Tile>(to, pack, share.begin_of(k), share.end_of(k), packed);
   }

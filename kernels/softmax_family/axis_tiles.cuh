@@ -126,29 +126,46 @@ __device__ __forceinline__ bool has(const Share<Tile>& share, int k) {
   return Tile::Layout != WHOLE || Tile::Exact || share.at + k * share.step < share.limit;
 }
 
-// Loads 4-byte packs; all rows of a thread begin at the same place in one. A load may bring a neighbour from outside the tile,
-// whose column is never used. A pack may reach before the array's first element, but not beyond its last.
+// Rows of a thread that have a whole 4-byte pack in the array: a load may bring a neighbour from outside the tile, whose column
+// is never used. A pack may reach before the array's first element, but not beyond its last: `cut` is such a row, or -1.
+struct ShiftedRows {
+  int whole, cut;
+};
+
+template <typename Tile, typename T>
+__device__ __forceinline__ ShiftedRows shifted_rows(const Share<Tile>& share) {
+  constexpr int V = IN_PACK<Tile, T>;
+  ShiftedRows rows = {share.begin < V && share.end > 0 ? share.limit : 0, -1};
+  const long long inner = share.stride / share.step;
+  if (V > 1 && rows.whole > 0 && share.first + (rows.whole - 1 - share.at) * inner + V > share.size) rows.cut = --rows.whole;
+  return rows;
+}
+
+// The pack of row `cut`.
+template <typename Tile, typename T>
+__device__ __forceinline__ Pack<Tile> pack_of_cut(const T* x, const Share<Tile>& share, int cut) {
+  return load_within<Tile>(x + share.first + (cut - share.at) * (share.stride / share.step), share.begin, share.end);
+}
+
 template <typename Tile, typename T>
 __device__ __forceinline__ void load_shifted(Held<Tile>& held, const T* __restrict__ x, const Share<Tile>& share) {
-  constexpr int V = IN_PACK<Tile, T>;
   const unsigned fill = nothing<T>().x;
-  int rows = share.begin < V && share.end > 0 ? share.limit : 0, cut = -1;  // cut: row whose pack reaches beyond the array
-  const long long inner = share.stride / share.step;
-  if (V > 1 && rows > 0 && share.first + (rows - 1 - share.at) * inner + V > share.size) cut = --rows;
+  const ShiftedRows rows = shifted_rows<Tile, T>(share);
   const T* from = x + share.first;
   int at = share.at;
 #pragma unroll
   for (int k = 0; k < Tile::Packs; ++k, at += share.step, from += share.stride)
-    word_at(held[k], 0) = at < rows ? *reinterpret_cast<const unsigned*>(from) : fill;
-  if (cut < 0) return;
-  const Pack<Tile> part = load_within<Tile>(x + share.first + (cut - share.at) * inner, share.begin, share.end);
+    word_at(held[k], 0) = at < rows.whole ? *reinterpret_cast<const unsigned*>(from) : fill;
+  if (rows.cut < 0) return;
+  const Pack<Tile> part = pack_of_cut<Tile>(x, share, rows.cut);
 #pragma unroll
   for (int k = 0; k < Tile::Packs; ++k)
-    if (share.at + k * share.step == cut) held[k] = part;
+    if (share.at + k * share.step == rows.cut) held[k] = part;
 }
 
-template <typename Tile, typename T>
-__device__ __forceinline__ void store_shifted(T* __restrict__ y, const Held<Tile>& held, const Share<Tile>& share) {
+// Stores pack_of(0) .. pack_of(Count - 1) of a share, `Unroll` at a time.
+template <typename Tile, int Count, int Unroll, typename T, typename PackOf>
+__device__ __forceinline__ void store_shifted(T* __restrict__ y, const Share<Tile>& share, PackOf pack_of) {
   constexpr int V = IN_PACK<Tile, T>;
   T* to = y + share.first;
   const bool one = share.begin <= 0 && share.end > 0, other = share.begin <= 1 && share.end > 1;
@@ -157,16 +174,18 @@ __device__ __forceinline__ void store_shifted(T* __restrict__ y, const Held<Tile
   const int single = one != other ? share.limit : 0;             // rows below this store one element
   int at = share.at;
   if (V == 1 || packed) {
-#pragma unroll
-    for (int k = 0; k < Tile::Packs; ++k, at += share.step, to += share.stride) {
-      if (at < whole) store_pack<Tile>(to, held[k]);
-      if (V > 1 && at < single) store_element<Tile>(to + other, held[k], other);
+#pragma unroll Unroll
+    for (int k = 0; k < Count; ++k, at += share.step, to += share.stride) {
+      const Pack<Tile> pack = pack_of(k);
+      if (at < whole) store_pack<Tile>(to, pack);
+      if (V > 1 && at < single) store_element<Tile>(to + other, pack, other);
     }
   } else {
-#pragma unroll
-    for (int k = 0; k < Tile::Packs; ++k, at += share.step, to += share.stride) {
-      if (one && at < share.limit) store_element<Tile>(to, held[k], 0);
-      if (other && at < share.limit) store_element<Tile>(to + 1, held[k], 1);
+#pragma unroll Unroll
+    for (int k = 0; k < Count; ++k, at += share.step, to += share.stride) {
+      const Pack<Tile> pack = pack_of(k);
+      if (one && at < share.limit) store_element<Tile>(to, pack, 0);
+      if (other && at < share.limit) store_element<Tile>(to + 1, pack, 1);
     }
   }
 }
@@ -208,7 +227,7 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
 template <typename Tile, typename T>
 __device__ __forceinline__ void store_tile(T* __restrict__ y, const Held<Tile>& held, const Share<Tile>& share, bool even) {
   if constexpr (Tile::Layout == SHIFTED) {
-    store_shifted<Tile>(y, held, share);
+    store_shifted<Tile, Tile::Packs, Tile::Packs>(y, share, [&](int k) { return held[k]; });
     return;
   }
   T* to = y + share.first;

@@ -242,8 +242,9 @@ def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: in
     elif high > step and -(-at_once // step) * step * cut.segment <= threads:
         at_once = -(-at_once // step) * step  # whole warps
     if cut.layout == "shifted":
-        at_once = -(-at_once // cut.per_pack) * cut.per_pack
-    if cut.segment * at_once > threads:
+        above = -(-at_once // cut.per_pack) * cut.per_pack
+        at_once = above if cut.segment * above <= threads else at_once // cut.per_pack * cut.per_pack
+    if cut.segment * at_once > threads or at_once * most < high:
         return None
     packs = -(-high // at_once)
     registers = packs if packs <= kept else min(-(-packs // 2), kept)

@@ -234,6 +234,10 @@ __device__ __forceinline__ void await_start(StaggeredStart start) {
   __syncthreads();  // the block may start
 }
 
+// Warps of a block that stored when each is ready would write neighbouring parts of a row at different times, most of them parts
+// of sectors: 3 to 13 % slower beyond the L2.
+__device__ __forceinline__ void store_together() { __syncthreads(); }
+
 // Several strips of a slab, by threads that have columns of their own. All are loaded before the first is worked on: one strip
 // of few rows asks memory for too little at once.
 template <typename Form, typename Tile, typename T>
@@ -261,6 +265,7 @@ __device__ __forceinline__ void one_read_strips(const T* __restrict__ x, T* __re
   }
 #pragma unroll
   for (int i = 0; i < Tile::Strips; ++i) finish_in_registers<Form, Tile, T>(held[i]);
+  store_together();
   if (packed) {
 #pragma unroll
     for (int i = 0; i < Tile::Strips; ++i)
@@ -299,6 +304,7 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
   // reduce, compute and store
   if constexpr (Tile::Group > 0) {
     finish_in_registers<Form, Tile, T>(held);
+    if (Tile::Group == 1 && Tile::PackBytes < 16 && blockDim.z == 1) store_together();
   } else {
     const Pack<Tile> most = max_of_packs<Tile, T>(held, packs);
     put_maxima(most, column_state<Tile, T>(view.width));  // computed anew below: kept, it would take registers

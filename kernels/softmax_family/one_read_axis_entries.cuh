@@ -2,7 +2,7 @@
 // defines of a launch plan; they become the constants of a Tile.
 //   FORM        Softmax or LogSoftmax;  ENTRY(name)  names an entry
 //   LAYOUT      0 to 2: tiles, see axis_packs.cuh; PACK_BYTES, where packs have fewer than 16 bytes. 3: slabs that a
-//               block copies, see small_slabs.cuh: DIM, INNER, SLABS, WIDTH, LANES, PADDED, PITCH. 4: slabs
+//               block copies, see small_slabs.cuh: DIM, INNER, SLABS, LANES, PADDED, PITCH. 4: slabs
 //               of SIZE elements and INNER columns, SLABS per thread
 //   ITEM_BYTES  size of the types that are compiled
 //   THREADS, BLOCKS  threads per block, and blocks per multiprocessor for which registers must suffice
@@ -34,7 +34,7 @@
 #elif LAYOUT == 3
 #include "softmax_family/small_slabs.cuh"
 
-using Shape = SlabShape<DIM, INNER, SLABS, WIDTH, LANES, PADDED, PITCH, THREADS>;
+using Shape = SlabShape<DIM, INNER, SLABS, LANES, PADDED, PITCH, THREADS>;
 
 #define DEFINE(dtype, T)                                                                                              \
   KERNEL ENTRY(small_##dtype)(const T* x, T* y, long long outer) { small_slabs<FORM, Shape, STORES>(x, y, outer); }

@@ -24,6 +24,7 @@ COPIED_REGISTERS = {True: 40, False: 64}  # by whether a thread holds few elemen
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # halves whose columns a thread sums up.
 PACK_REGISTERS, HALVES_REGISTERS = 2.0, 2.0
+SECTOR = 32  # bytes, which memory moves at once
 SOFT = 2.0  # registers by which these numbers may be wrong
 # Joined columns that a thread's share of a copied column costs, beside one per element; the simulator counts so many.
 SLAB_NORM = 5
@@ -44,17 +45,15 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
     plan = plan_of("x", choice, case, device)
     launch, itemsize = plan.launches[0], dtypes.itemsize(case.dtype)
     blocks, warps = prod(launch.grid), choice.block // WARP
-    rows, columns = case.rows_columns()
+    _, columns = case.rows_columns()
     nbytes, per_pack = case.elements * itemsize, PACK_BYTES // itemsize
     masked = columns % per_pack != 0
-    lanes = choice.lanes if isinstance(choice, (Held, StagedLanes)) else WARP
-    elements, barriers, ends, several, spilled = case.elements / WARP, 0.0, 0.0, False, 0.0
+    elements, barriers, spilled = case.elements / WARP, 0.0, 0.0
     registers = _most_registers(choice.resident * choice.block, device)
     if isinstance(choice, Held):
         packs = choice.packs * choice.rows
-        several, barriers = packs + choice.shared_packs > 1, float(choice.warps > 1)
+        barriers = log2(1 + choice.warps) if choice.warps > 1 else 0.0
         elements = float(blocks * warps * (packs + choice.shared_packs * choice.rows) * per_pack)
-        ends = masked * (2.0 * rows if choice.warps > 1 else blocks * warps * choice.rows * (1 + min(2, choice.packs)))
         keeps_floats = itemsize < 4 and ((keeps_exponentials and not choice.recompute) or choice.warps == 1)
         held = packs * PACK_BYTES // 4 * (2 if keeps_floats else 1)
         more = PACK_REGISTERS * packs if masked and choice.blocks == 1 else 0.0
@@ -63,23 +62,19 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
     elif isinstance(choice, StagedLanes):
         registers = STAGED_REGISTERS
     elif isinstance(choice, Split):
-        elements, barriers, ends, several = 2 * elements, 1.0, masked * 4.0 * rows, True
-    else:
-        lanes = 1
+        elements, barriers = 2 * elements, log2(1 + warps)
     split = isinstance(choice, Split)
     return Quantities(
         **_of_device(device),
         moved_bytes=2 * nbytes,
         read_again_bytes=nbytes if split else 0,
-        in_cache=float(nbytes <= device.l2_bytes / 2),
         stretch_bytes=nbytes,  # neighbouring blocks read neighbouring rows
+        partial=0,
         launches=len(plan.launches),
         blocks=blocks,
         resident=max(1, device.resident_blocks(choice.block, int(registers), launch.shared_bytes)),
-        access_bytes=lanes * PACK_BYTES if several else WARP * PACK_BYTES,
-        block_bytes=nbytes / blocks,
+        access_bytes=WARP * PACK_BYTES,
         block_warps=warps,
-        shuffles=2 * log2(lanes) * (choice.group if isinstance(choice, StagedLanes) else 1),
         barriers=barriers,
         cluster=choice.blocks if isinstance(choice, Held) else 1,
         waiting=0,
@@ -87,7 +82,6 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         elements=elements,
         half=float(itemsize < 4),
         again=float(isinstance(choice, Held) and choice.recompute),
-        ends=ends,
         columns=0,
         pairs=0,
         spilled=spilled,
@@ -106,11 +100,9 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
         "blocks": blocks,
         "warps": blocks * warps,
         "access_bytes": WARP * PACK_BYTES,
-        "block_bytes": nbytes / blocks,
         "block_warps": warps,
         "half": float(itemsize < 4),
         "again": float(case.operation == "softmax"),
-        "ends": 0,
     }
     if isinstance(choice, Slabs):
         return _of_slabs(choice, case, device, common, launch)
@@ -121,11 +113,10 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
     return Quantities(
         **common,
         read_again_bytes=nbytes if tickets else 0,
-        in_cache=float(choice.parts * choice.held_bytes <= device.l2_bytes / 2),
         stretch_bytes=choice.width * itemsize * choice.held_strips * (choice.rows * choice.slabs if whole_rows else 1),
+        partial=float(view.inner * itemsize % SECTOR != 0),
         resident=resident,
-        shuffles=log2(max(1, choice.group)) if choice.group else 2,
-        barriers=0 if choice.group else 2,
+        barriers=0 if choice.group else 2 * log2(1 + warps),
         cluster=choice.parts if choice.exchange == "cluster" else 1,
         waiting=float(choice.exchange in ("tickets", "co-resident")),
         elements=blocks * warps * (choice.packs * choice.held_strips + choice.shared_packs) * choice.per_pack,
@@ -140,18 +131,16 @@ def _of_slabs(
 ) -> Quantities:
     _, dim, _ = case.outer_dim_inner
     itemsize, elements = dtypes.itemsize(case.dtype), case.elements / WARP
-    columns = max(1.0, common["block_bytes"] / itemsize / dim)  # of a block
+    columns = max(1.0, case.elements / common["blocks"] / dim)  # of a block
     lanes = 1 if choice.staged else lanes_of(dim, int(columns))
-    rounds = ceil(columns * lanes / launch.block[0])
     registers = STAGED_REGISTERS if choice.staged else COPIED_REGISTERS[-(-dim // lanes) <= FEW_HELD]
     return Quantities(
-        **(common | {"ends": common["blocks"] * dim * 2.0 if choice.width else 0.0}),  # of a strip's rows
+        **common,
         read_again_bytes=0,
-        in_cache=0,
-        stretch_bytes=choice.width * itemsize or common["block_bytes"],
+        stretch_bytes=case.elements * itemsize / common["blocks"],
+        partial=0,
         resident=max(1, device.resident_blocks(launch.block[0], registers, launch.shared_bytes)),
-        shuffles=2 * log2(lanes) * rounds,
-        barriers=0 if choice.staged else 2,
+        barriers=0 if choice.staged else 2 * log2(1 + common["block_warps"]),
         cluster=1,
         waiting=0,
         elements=elements,

@@ -24,6 +24,7 @@ from .row_techniques import (
     staged,
 )
 
+LINE_BYTES = 128  # of the caches
 ROW_PACKS = 8  # most packs of a lane, of all rows that it works on at once
 THREAD_PACKS = (1, 2, 3, 4, 6, 8, 12, 16)  # where a row has several warps
 SPLITS = ((4, 256, 4), (8, 256, 3), (4, 512, 2))  # (packs, threads, blocks that registers leave room for)
@@ -86,6 +87,8 @@ def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
         # All but the last pack of every lane exist, wherever the row begins.
         if held > ROW_PACKS or lanes > power_of_two_from(most) or lanes * (packs - 1) > least:
             continue
+        if lanes * PACK_BYTES < LINE_BYTES and packs > 2:
+            continue  # the lanes of a row would read parts of lines, again and again: never the fastest
         block = (256 if lanes == WARP else 128) if held == 1 else 64
         resident = resident_blocks(24 + 8 * masked + held * per_pack, block)
         yield Held(lanes, 1, 1, packs, 0, rows, masked, block, resident)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .axis_tiles import JOIN_CHUNK, PACK, WARP, evenly, pack_columns
+from .axis_tiles import JOIN_CHUNK, PACK, WARP, pack_columns
 from .row_techniques import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
@@ -13,7 +13,6 @@ SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
 FEW_HELD = 8  # for which six blocks per multiprocessor have registers
 SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of a block that copies slabs
-STRIP_ROWS, LEAST_STRIP = 32, 256  # most rows of a strip, and least bytes of each
 STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
 SMALL_BLOCK = 256
 MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each other
@@ -26,7 +25,6 @@ class Slabs:
 
     staged: bool  # whole ones per thread
     tile_bytes: int = SLAB_BYTES[0]  # of a block's stretch
-    width: int = 0  # columns of a block that has a strip of one slab; 0 for whole slabs
 
 
 def is_small(case: Case) -> bool:
@@ -39,27 +37,10 @@ def small_slabs(case: Case) -> tuple[Slabs, ...]:
     """What may be tried: whole slabs per thread as long as its registers hold them, and blocks that copy slabs."""
     _, dim, inner = case.outer_dim_inner
     staged = (Slabs(True),) if is_small(case) and dim * inner <= STAGED_SIZE else ()
-    return (*staged, *copied_slabs(case))
-
-
-def copied_slabs(case: Case) -> tuple[Slabs, ...]:
-    """What may be tried of blocks that copy slabs, or strips of them, through shared memory."""
-    _, dim, inner = case.outer_dim_inner
-    row, size = inner * dtypes.itemsize(case.dtype), dim * inner * dtypes.itemsize(case.dtype)
+    size = dim * inner * dtypes.itemsize(case.dtype)
     if dim == 1 or dim > WARP * SMALL_HELD:
-        return ()
-    whole = [Slabs(False, each) for each in SLAB_BYTES if size <= each]
-    if row % PACK == 0 or dim > STRIP_ROWS:
-        return tuple(whole)
-    return (*whole, *(strip for each in SLAB_BYTES if size > each and (strip := strip_of(case, each)).width))
-
-
-def strip_of(case: Case, tile_bytes: int) -> Slabs:
-    """The strip of so many bytes; its width is 0 where rows of it would be short."""
-    _, dim, inner = case.outer_dim_inner
-    itemsize = dtypes.itemsize(case.dtype)
-    width = evenly(inner, max(1, tile_bytes // (dim * itemsize)))
-    return Slabs(False, tile_bytes, width if width * itemsize >= LEAST_STRIP and width < inner else 0)
+        return staged
+    return (*staged, *(Slabs(False, each) for each in SLAB_BYTES if size <= each))
 
 
 def slab_plan(name: str, case: Case, device: DeviceProperties, slabs: Slabs) -> LaunchPlan:
@@ -87,28 +68,26 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 def copied_plan(name: str, case: Case, device: DeviceProperties, choice: Slabs) -> LaunchPlan:
-    """The launch for slabs, or strips of slabs, that a block copies through shared memory."""
+    """The launch for slabs that a block copies through shared memory."""
     outer, dim, inner = case.outer_dim_inner
     itemsize, per_pack, size = dtypes.itemsize(case.dtype), pack_columns(case.dtype), dim * inner
-    width = choice.width or inner
-    slabs = 1 if choice.width else max(1, min(outer, choice.tile_bytes // (size * itemsize)))
+    slabs = max(1, min(outer, choice.tile_bytes // (size * itemsize)))
     # Slabs of an odd number of packs need no pad: the columns of neighbours already lie in different banks.
-    padded = width == inner and slabs > 1 and size % per_pack == 0 and size // per_pack % 2 == 0
-    rows, length = (dim, width) if width < inner else (slabs, size) if padded else (1, slabs * size)
+    padded = slabs > 1 and size % per_pack == 0 and size // per_pack % 2 == 0
+    rows, length = (slabs, size) if padded else (1, slabs * size)
     pitch = 1 + -(-length // per_pack)  # a row begins within its first pack
-    lanes = lanes_of(dim, slabs * width)
+    lanes = lanes_of(dim, slabs * inner)
     launch = Launch(
         entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
-        grid=(grid_within(-(-outer // slabs), device), -(-inner // width), 1),
+        grid=(grid_within(-(-outer // slabs), device), 1, 1),
         block=(SMALL_BLOCK, 1, 1),
         arguments=("x", "y", Scalar("int64", outer)),
         shared_bytes=rows * pitch * PACK,
     )
-    extents = {"DIM": dim, "INNER": inner, "SLABS": slabs, "WIDTH": width, "LANES": lanes, "PADDED": int(padded)}
+    extents = {"DIM": dim, "INNER": inner, "SLABS": slabs, "LANES": lanes, "PADDED": int(padded)}
     bounds = {"THREADS": SMALL_BLOCK, "BLOCKS": 6 if -(-dim // lanes) <= FEW_HELD else 4, "STORES": 0}
     defines = {"LAYOUT": SMALL, "ITEM_BYTES": itemsize, **extents, "PITCH": pitch, **bounds}
-    what = f"a strip of {width} columns of a slab" if width < inner else f"{slabs} slabs as one stretch"
-    reasons = (f"{what} per block, through shared memory; {lanes} threads per column",)
+    reasons = (f"{slabs} slabs as one stretch per block, through shared memory; {lanes} threads per column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 

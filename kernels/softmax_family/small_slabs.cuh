@@ -1,59 +1,47 @@
-// Softmax and log-softmax along an axis of small slabs [dim, inner], through shared memory: a block copies whole slabs, or one
-// strip of a slab, in packs of 16 bytes, wherever they begin. Only what is stored at their ends is masked.
-//   rows     stretches of memory that the block copies: all its slabs as one; each slab, where pads part them; or each row of
-//            a strip. Each begins in shared memory at the same place in a pack as in memory
+// Softmax and log-softmax along an axis of small slabs [dim, inner], through shared memory: a block copies whole slabs in packs
+// of 16 bytes, wherever they begin. Only what is stored at their ends is masked.
+//   rows     stretches of memory that the block copies: all its slabs as one, or each slab, where pads part them. Each begins
+//            in shared memory at the same place in a pack as in memory
 //   columns  Lanes neighbouring threads per column, a power of two up to 32, with at most 16 elements each in registers
 //   sums     joined in an order fixed by thread numbers: the same on every run
-//   launch   block (Threads), grid (ceil(outer / Slabs), strips); dynamic shared memory of Rows * Pitch packs
+//   launch   block (Threads), grid (ceil(outer / Slabs)); dynamic shared memory of Rows * Pitch packs
 //   moves    each element is read once and written once
 #pragma once
 #include "softmax_family/algebra.cuh"
 #include "softmax_family/row_packs.cuh"
 
 // Constants of a launch, made from the defines of its plan.
-//   Dim, Inner   extents of a slab;  Slabs  per block, 1 where Width is less than Inner
-//   Width        columns of a strip, or Inner
+//   Dim, Inner   extents of a slab;  Slabs  per block
 //   Padded       a pack behind each slab puts the same column of neighbours into different banks; slabs are whole packs
 //   Pitch        packs from row to row in shared memory
-template <int Dim_, int Inner_, int Slabs_, int Width_, int Lanes_, bool Padded_, int Pitch_, int Threads_>
+template <int Dim_, int Inner_, int Slabs_, int Lanes_, bool Padded_, int Pitch_, int Threads_>
 struct SlabShape {
-  static constexpr int Dim = Dim_, Inner = Inner_, Slabs = Slabs_, Width = Width_, Lanes = Lanes_, Pitch = Pitch_;
-  static constexpr int Threads = Threads_, Size = Dim * Inner, Most = (Dim + Lanes - 1) / Lanes;
-  static constexpr bool Strips = Width < Inner, Padded = Padded_;
-  static constexpr int Rows = Strips ? Dim : Padded ? Slabs : 1;
-  static constexpr int Apart = Strips ? Inner : Size;  // elements between rows in memory
+  static constexpr int Dim = Dim_, Inner = Inner_, Slabs = Slabs_, Lanes = Lanes_, Pitch = Pitch_, Threads = Threads_;
+  static constexpr int Size = Dim * Inner, Most = (Dim + Lanes - 1) / Lanes;
+  static constexpr bool Padded = Padded_;
+  static constexpr int Rows = Padded ? Slabs : 1;
 };
 
 // The stretch that a block works on.
 struct Stretch {
-  int slabs, columns;  // of each slab
-  int phase;           // elements of the first row's first pack before the row
+  int slabs;
+  int phase;  // elements of each row's first pack before the row
 };
-
-// Elements of the first pack of a row before the row.
-template <typename Shape, typename T>
-__device__ __forceinline__ int phase_of_row(int phase, int row) {
-  return Shape::Strips ? (phase + row * (Shape::Apart % PER_PACK<T>)) % PER_PACK<T> : phase;
-}
 
 // Replaces the elements in shared memory by their results.
 template <typename Form, typename Shape, typename T>
 __device__ __forceinline__ void work_on_columns(T* tile, const Stretch& stretch) {
-  constexpr int Lanes = Shape::Lanes, Most = Shape::Most, Dim = Shape::Dim, Width = Shape::Width;
+  constexpr int Lanes = Shape::Lanes, Most = Shape::Most, Dim = Shape::Dim, Inner = Shape::Inner;
   constexpr int Row = Shape::Pitch * PER_PACK<T>;
-  const int lane = threadIdx.x % Lanes, columns = Shape::Slabs == 1 ? stretch.columns : stretch.slabs * Width;
+  const int lane = threadIdx.x % Lanes, columns = stretch.slabs * Inner;
   // Where lanes share a column, all threads of a warp take equally many rounds, because shuffles need all of them.
 #pragma unroll 1
   for (int base = 0; base < columns; base += Shape::Threads / Lanes) {
-    const int column = base + threadIdx.x / Lanes, slab = Shape::Slabs == 1 ? 0 : column / Width;
+    const int column = base + threadIdx.x / Lanes, slab = Shape::Slabs == 1 ? 0 : column / Inner;
     const bool own = column < columns;
     if (Lanes == 1 && !own) return;
-    T* first = tile + slab * (Shape::Padded ? Row : Shape::Size) + (column - slab * Width);
-    const auto place = [&](int k) -> T& {
-      const int element = k * Lanes + lane;
-      if constexpr (Shape::Strips) return first[element * Row + phase_of_row<Shape, T>(stretch.phase, element)];
-      else return first[stretch.phase + element * Shape::Inner];
-    };
+    T* first = tile + stretch.phase + slab * (Shape::Padded ? Row : Shape::Size) + (column - slab * Inner);
+    const auto place = [&](int k) -> T& { return first[(k * Lanes + lane) * Inner]; };
     const auto has = [&](int k) { return (Lanes == 1 || own) && ((k + 1) * Lanes <= Dim || k * Lanes + lane < Dim); };
     float held[Most];
     MaxSum pair = no_element();
@@ -79,11 +67,11 @@ __device__ __forceinline__ void work_on_columns(T* tile, const Stretch& stretch)
 template <typename Shape, typename T, typename Work>
 __device__ __forceinline__ void for_packs(const Stretch& stretch, Work work) {
   const int rows = Shape::Padded ? stretch.slabs : Shape::Rows;
-  const int length = Shape::Strips ? stretch.columns : Shape::Padded ? Shape::Size : stretch.slabs * Shape::Size;
+  const int length = Shape::Padded ? Shape::Size : stretch.slabs * Shape::Size;
 #pragma unroll 4
   for (int pack = threadIdx.x; pack < Shape::Rows * Shape::Pitch; pack += Shape::Threads) {
     const int row = pack / Shape::Pitch;
-    const int first = pack % Shape::Pitch * PER_PACK<T> - phase_of_row<Shape, T>(stretch.phase, row);
+    const int first = pack % Shape::Pitch * PER_PACK<T> - stretch.phase;
     if (row < rows && first < length) work(row, first, length, pack);
   }
 }
@@ -91,22 +79,19 @@ __device__ __forceinline__ void for_packs(const Stretch& stretch, Work work) {
 template <typename Form, typename Shape, int Stores, typename T>
 __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restrict__ y, long long outer) {
   static_assert(Shape::Lanes >= 1 && Shape::Lanes <= 32 && Shape::Most <= 16, "LANES must hold DIM, 16 elements each");
-  static_assert(!Shape::Strips || Shape::Slabs == 1, "a block has strips of one slab");
   static_assert(!Shape::Padded || Shape::Size % PER_PACK<T> == 0, "padded slabs must be whole packs");
   extern __shared__ uint4 shared_packs[];
   constexpr int V = PER_PACK<T>;
   T* tile = reinterpret_cast<T*>(shared_packs);
   const long long slab = static_cast<long long>(blockIdx.x) * Shape::Slabs;
-  const int column = blockIdx.y * Shape::Width;
-  const T* x_tile = x + slab * Shape::Size + column;
-  T* y_tile = y + slab * Shape::Size + column;
-  const Stretch stretch{static_cast<int>(min(static_cast<long long>(Shape::Slabs), outer - slab)),
-                        min(Shape::Width, Shape::Inner - column), shift_of(x_tile)};
+  const T* x_tile = x + slab * Shape::Size;
+  T* y_tile = y + slab * Shape::Size;
+  const Stretch stretch{static_cast<int>(min(static_cast<long long>(Shape::Slabs), outer - slab)), shift_of(x_tile)};
 
   // Load. A pack may be read whole where it lies within the array: what is not the row's is not used.
   const Matrix<T> array{x, x + outer * Shape::Size};
   for_packs<Shape, T>(stretch, [&](int row, int first, int length, int pack) {
-    const T* from = x_tile + row * Shape::Apart + first;
+    const T* from = x_tile + row * Shape::Size + first;
     if (array.holds(from)) {
       copy_ahead(shared_packs + pack, from);
     } else {
@@ -123,7 +108,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   // Store
   const bool packed = shift_of(y_tile) == stretch.phase;
   for_packs<Shape, T>(stretch, [&](int row, int first, int length, int pack) {
-    T* to = y_tile + row * Shape::Apart + first;
+    T* to = y_tile + row * Shape::Size + first;
     if (packed && first >= 0 && first + V <= length) {
       store_whole<Stores>(to, shared_packs[pack]);
     } else {

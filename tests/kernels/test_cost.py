@@ -33,7 +33,7 @@ def cost(quantities, **changes):
 
 
 def test_there_are_few_constants_each_with_its_unit():
-    assert len(CONSTANTS) <= 25
+    assert len(CONSTANTS) <= 17
     assert all(one.unit and one.what and one.value > 0 for one in CONSTANTS.values())
 
 
@@ -43,15 +43,17 @@ def test_long_arrays_take_the_time_of_their_bytes():
     assert copied < best < 1.03 * copied
 
 
-@pytest.mark.parametrize("name", [name for name in CONSTANTS if name not in ("cache",)])
+@pytest.mark.parametrize("name", CONSTANTS)
 def test_every_constant_counts_for_some_candidate(name):
     """More of it takes longer, but for rates and the exponent."""
     candidates = [
         *rows((131072, 1000)), *rows((33, 100_000)), *rows((64, 1_000_000), "bfloat16"), *rows((10**6, 33)),
         *rows((4096, 2500)), *axis_quantities(Case("softmax", (16, 5000, 40), 1, "float32"), H200),
+        *axis_quantities(Case("softmax", (9654, 26, 2139), 1, "float16"), H200),
+        *axis_quantities(Case("softmax", (28567, 154, 24), 1, "bfloat16"), H200),
     ]  # fmt: skip
     changes = [cost(each, **{name: 2 * KNOWN_CONSTANTS[name]}) / cost(each) for each in candidates]
-    if name in ("bandwidth", "port", "sharpness"):
+    if name in ("bandwidth", "sharpness"):
         assert min(changes) < 0.999
         assert max(changes) <= 1
     else:
@@ -59,12 +61,11 @@ def test_every_constant_counts_for_some_candidate(name):
         assert min(changes) >= 1
 
 
-def test_a_second_reading_is_cheaper_from_the_cache():
-    split = [each for each in rows((1, 2**20)) if each["read_again_bytes"]]
+def test_a_second_reading_takes_the_time_of_its_bytes():
+    split = [each for each in rows((64, 2**20)) if each["read_again_bytes"]]
     assert split
     for each in split:
-        assert cost(each) < cost({**each, "in_cache": 0.0})
-        assert cost(each, cache=1.0) == cost({**each, "in_cache": 0.0})
+        assert cost(each) > 1.3 * cost({**each, "read_again_bytes": 0.0})
 
 
 def test_exponentials_computed_twice_cost_instructions():

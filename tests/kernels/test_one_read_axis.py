@@ -172,7 +172,6 @@ SHAPES = {
     "groups": ((33, 16, 4), 1, WHOLE),
     "own columns": ((16, 2, 48), 0, OWN),
     "copied": ((7, 3, 641), 1, COPIED),
-    "copied in strips": ((2, 3, 4001), {"x": 1}, COPIED),
     "smaller packs of a small slab": ((65, 3, 30), {"y": 1}, OWN),
 }
 
@@ -193,7 +192,6 @@ def test_right_anywhere(checked, what, dtype):
         ("bfloat16", "strips"),
         ("float16", "shifted"),
         ("float16", "copied"),
-        ("bfloat16", "copied in strips"),
     ],
 )
 def test_softmax_is_right(checked, what, dtype):
@@ -238,12 +236,9 @@ def test_several_strips_at_once_are_right(checked, h200, shape, shift, dtype):
         ((3, 24, 176), "float16", 1),
         ((2, 130, 9), "float32", 0),  # several threads per column
         ((6, 16, 64), "float32", {"x": 1}),  # pads part the slabs
-        ((2, 3, 3001), "bfloat16", 0),  # strips, whose rows begin elsewhere
-        ((2, 5, 2003), "float16", 1),
-        ((2, 3, 1533), "float32", {"y": 1}),
     ],
 )
-def test_slabs_and_strips_that_blocks_copy_are_right(checked, h200, shape, dtype, shift):
+def test_slabs_that_blocks_copy_are_right(checked, h200, shape, dtype, shift):
     this = case(shape, 1, dtype)
     found = [one for one in axis_candidates(this, h200) if isinstance(one, Slabs) and not one.staged]
     assert found

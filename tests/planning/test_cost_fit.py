@@ -28,9 +28,10 @@ CATALOG = catalog()
 GPU = KNOWN["h200"]
 ROWS = CATALOG.implementations["softmax"]["one_read_rows"]
 MODEL: CostModel = ROWS.tunable.model
-# Another GPU's: twice the latency, half the port, expensive masks.
-TRUTH = {**MODEL.known, "latency": 1.6e-6, "port": 32.0, "masked": 90.0, "barrier": 8e-7}
+# Another GPU's: a longer latency, expensive barriers and halves, cheap clusters.
+TRUTH = {**MODEL.known, "latency": 1.8e-6, "half": 24.0, "barrier": 3e-7, "member": 4e-8}
 NOISE = 0.005
+BANDWIDTH = MODEL.known["bandwidth"]
 
 
 @cache
@@ -57,7 +58,7 @@ def times() -> tuple[CandidateTime, ...]:
 @pytest.mark.exhaustive  # seconds; tests/walks/test_tune_model.py fits two constants
 def test_constants_that_made_the_times_are_found_and_choose_better_than_those_before() -> None:
     found = fit(MODEL, samples())
-    for name in ("bandwidth", "latency", "port", "masked", "barrier", "half", "float"):
+    for name in ("bandwidth", "latency", "barrier", "member", "half", "float"):
         assert found.constants[name] == pytest.approx(TRUTH[name], rel=0.25), name
     assert found.validated.within_3_percent >= 0.9
     assert found.validated.mean_loss < found.start.mean_loss / 2
@@ -69,7 +70,9 @@ def test_constants_that_made_the_times_are_found_and_choose_better_than_those_be
 
 
 def test_a_planted_wrong_constant_chooses_worse() -> None:
-    right, wrong = (shares_with(MODEL, samples(), each) for each in (TRUTH, {**TRUTH, "masked": 1.0, "latency": 1e-4}))
+    right, wrong = (
+        shares_with(MODEL, samples(), each) for each in (TRUTH, {**TRUTH, "barrier": 1e-9, "latency": 1e-4})
+    )
     assert right.within_3_percent == 1
     assert wrong.within_10_percent < 0.9
     assert wrong.mean_loss > right.mean_loss + 0.02
@@ -108,14 +111,14 @@ def written(folder: Path, **changes: Any) -> Path:
 def test_constants_are_read_as_they_were_written(folder: Path) -> None:
     path = written(folder)
     assert replace(read_fitted(path, GPU.name), path=None) == FITTED
-    assert "bandwidth: {value: 0.86, unit: share of the peak" in path.read_text()
+    assert f"bandwidth: {{value: {BANDWIDTH}, unit: share of the peak" in path.read_text()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("value: 0.86", "value: -1", "constants: 'bandwidth' must have a value above 0"),
-        ("value: 0.86", "value: none", "constants: 'bandwidth' must have a value above 0"),
+        (f"value: {BANDWIDTH}", "value: -1", "constants: 'bandwidth' must have a value above 0"),
+        (f"value: {BANDWIDTH}", "value: none", "constants: 'bandwidth' must have a value above 0"),
         ("gpu: NVIDIA H200", "gpu: Tesla T4", "constants of Tesla T4, expected those of NVIDIA H200"),
         ("cases: 40", "cases: many", "cases: expected a number from 0 on"),
         ("run: times.csv", "run: 1", "run: expected text"),
@@ -144,7 +147,7 @@ def test_constants_of_this_gpu_come_before_those_that_ship(folder: Path, kernel:
     before = planned()
     assert "by the rule: nothing near this case is tuned" in before.plan.reasons[-1]
     model = one.tunable.model
-    dear = {**model.known, "barrier": 1e-3, "masked": 1e4, "cluster": 1e-3}
+    dear = {**model.known, "barrier": 1e-3, "float": 1e4, "member": 1e-3, "sector": 1e4}
     path = folder / f"nvidia-h200.{model.name}.model.yaml"
     write_fitted(path, replace(FITTED, model=model.name, constants=dear), model)
     chosen = planned()
