@@ -52,18 +52,22 @@ def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: boo
     itemsize = dtypes.itemsize(case.dtype)
     in_cache = rows * columns * itemsize <= device.l2_bytes
     found: dict[Choice, Choice] = {}
-    for one in _all(columns, itemsize, keeps_exponentials, device):
+    for one in _all(rows, columns, itemsize, keeps_exponentials, device):
         # The hint "evict first" helps where x fits the L2 cache and costs where not; whole rows per thread always gain.
         hinted = replace(one, hint=int(in_cache or isinstance(one, Staged)))
         found.setdefault(replace(hinted, resident=0), hinted)  # others differ in what the compiler is told only
     return tuple(found.values())
 
 
-def _all(columns: int, itemsize: int, keeps_exponentials: bool, device: DeviceProperties) -> Iterator[Choice]:
+def _all(
+    rows: int, columns: int, itemsize: int, keeps_exponentials: bool, device: DeviceProperties
+) -> Iterator[Choice]:
     masked = columns * itemsize % PACK_BYTES != 0
-    if masked and columns <= STAGED_COLUMNS[itemsize]:
-        yield staged(columns, itemsize)
-    else:  # packs masked at both ends of so short rows: 2 to 165 % slower
+    whole = staged(columns, itemsize) if masked and columns <= STAGED_COLUMNS[itemsize] else None
+    if whole is not None:
+        yield whole
+    # Packs masked at both ends of short rows are slower by 2 to 165 %, unless there are too few rows for whole ones.
+    if whole is None or rows < whole.block * whole.group * device.multiprocessors:
         yield from _by_lanes(columns, itemsize)
     if masked and itemsize < 4:
         yield from _by_staged_lanes(columns)

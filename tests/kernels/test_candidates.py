@@ -163,3 +163,27 @@ def test_values_name_their_candidate_and_no_other(h200):
         chosen({**first, "rows": 126}, found)
     with pytest.raises(Unsupported, match="no candidate"):
         CATALOG.implementations["softmax"]["one_read_rows"].plan(Case("softmax", (8, 128), -1, "float32"), h200, held=1)
+
+
+@pytest.mark.parametrize(("rows", "by_lanes"), [(10**6, False), (2048, True)])
+def test_whole_rows_per_thread_leave_none_to_lanes_where_there_are_many(rows, by_lanes):
+    found = row_candidates(Case("softmax", (rows, 7), -1, "float32"), KNOWN["h200"], True)
+    assert isinstance(found[0], Staged)
+    assert any(isinstance(one, Held) for one in found) == by_lanes
+
+
+def test_lanes_of_a_row_that_read_parts_of_lines_have_two_packs_at_most():
+    for case in drawn("model_rows"):
+        for one in row_candidates(case, KNOWN["h200"], True):
+            if isinstance(one, Held) and one.warps == 1 and one.lanes * 16 < 128:
+                assert one.packs <= min(one.lanes, 2)
+
+
+def test_small_views_of_few_rows_may_have_smaller_packs_than_their_rows_allow():
+    small, large = (
+        {one.pack_bytes for one in axis_candidates(Case("softmax", (outer, 9, 17236), 1, "float32"), KNOWN["h100"])
+         if isinstance(one, Tile) and one.exchange == "block"}
+        for outer in (4, 400)
+    )  # fmt: skip
+    assert small == {4, 8, 16}
+    assert large == {16}
