@@ -64,8 +64,8 @@ def all_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Those for blocks that exchange through memory: the usual cuts, then narrow strips of rows that are not whole
-    packs."""
+    """Those for blocks that exchange through memory: the usual cuts, then strips of two lines; narrow strips, twice as
+    many bytes where blocks hold them, of rows that are not whole packs."""
     row = view.inner * itemsize
     yield from usual_cuts(view, itemsize)
     for strip in (NARROW_BYTES, 2 * NARROW_BYTES):
