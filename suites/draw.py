@@ -129,7 +129,7 @@ def suites() -> list[Drawn]:
     rows = "1 to 10^7 rows of 1 to 10^6 columns"
     views = "[outer, dim, inner] with every extent from 1 to 10^5, along dim"
     what = "with 1 MB to 2 GB of x; half of the cases have rows of whole packs of 16 bytes."
-    unseen = "The same draw from another seed. Kernels are not changed after it was looked at."
+    unseen = "The same draw from another seed, recorded before anybody looked at its shapes."
     model = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
     return [
         Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),

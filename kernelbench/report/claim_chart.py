@@ -31,12 +31,8 @@ QUANTITIES = {
     "step": "times as fast",
 }
 NARROW = 5.0  # inches: on a telephone, 358 px wide, text of 9.5 points is then as many px high
-ROW, TIGHT, HEAD, LINE = (
-    0.21,
-    0.18,
-    0.65,
-    0.18,
-)  # inches: per case, per case of many, axis, per line of the legend
+ROW, TIGHT = 0.21, 0.18  # inches per case, and per case of many
+HEAD, LINE = 0.65, 0.18  # inches for the axis, and per line of the legend
 MANY = 12  # cases that stand ROW apart; more stand TIGHT
 LABEL = 34  # characters on a line of a case's label
 SIGN, LETTER = 0.4, 0.068  # inches in the legend: a sign with the space around it, and a letter

@@ -39,7 +39,7 @@ DEEP_BYTES, DEEP_THREADS = {"whole": 100 * 1024, "ragged": 64 * 1024}, 256  # la
 DEEPER = {4: (256, 10, 30), 2: (256, 8, 24)}
 UNALIGNED_DEEP = (256, 24, 96)
 HIGH_PACKS, HIGH_THREADS = 16, 96  # of tiles of few threads that hold many packs in registers
-# The same per block of a co-resident group, by itemsize.
+# (threads, packs in registers, most packs) per block of a co-resident group, by itemsize.
 CO_RESIDENT = {4: (256, KEPT, 20), 2: (192, KEPT, 24)}
 CO_RESIDENT_SHARE = 2  # a group is at most a half of the blocks that a GPU holds: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.

@@ -22,7 +22,7 @@ CONSTANTS = {
     "bandwidth": Constant(0.887, "share of the peak", "rate of a copy of the same bytes beyond the L2", 0.75, 0.95),
     "launch": Constant(2.43e-6, "s", "each launch after the first", 5e-7, 5e-6),
     "latency": Constant(1.23e-6, "s", "from a block's start to its last load, and to its last store", 3e-7, 2e-6),
-    "line": Constant(29, "bytes", "moved beside each stretch of memory that a block reads or writes", 1.0, 64.0),
+    "line": Constant(29.0, "bytes", "moved beside each stretch of memory that a block reads or writes", 1.0, 64.0),
     "sector": Constant(
         10.8, "bytes", "moved beside what a warp accesses at once, where it begins or ends within a sector", 1.0, 40.0
     ),
