@@ -4,6 +4,7 @@ with a set clock, and a compiler that costs nothing."""
 import gc
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -146,6 +147,8 @@ def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    # Tests edit a kernel within a second of its reading; Python would take its bytecode for current.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     root = tmp_path
     write_kernels(root)
     device = FakeDevice(dict.fromkeys(("good", "other", "third", "compiled"), (softmax, 50e-6, 5e-6)))

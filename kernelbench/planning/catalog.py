@@ -16,7 +16,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -115,8 +115,9 @@ class _Reader:
                 self._problem(one / _OPERATION_FILE, text)
             return
         self._package = _new_package(folder)
-        for operation_folder in found:
-            self.read(operation_folder, copies)
+        with _without_bytecode() if own else nullcontext():
+            for operation_folder in found:
+                self.read(operation_folder, copies)
 
     def _is_operation(self, folder: Path) -> bool:
         return folder.name in self._definitions or (folder / _OPERATION_FILE).is_file()
@@ -231,6 +232,17 @@ class _Reader:
         problem = Problem(path, line, text)
         if problem not in self.problems:  # several modules may import a broken one
             self.problems.append(problem)
+
+
+@contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Modules leave no bytecode. Python takes it for current if the source has the same size and second, as after an
+    edit of one digit between two runs of a script."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _new_package(folder: Path) -> str:

@@ -1,3 +1,4 @@
+import os
 import shutil
 import sys
 import time
@@ -71,6 +72,17 @@ def test_a_file_that_changed_is_read_again(folder):
     load_catalog([folder])
     (folder / "scan" / "torch.py").write_text(PEER.format(name="torch_compiled"))
     assert "torch_compiled" in load_catalog([folder]).implementations["scan"]
+
+
+def test_a_users_file_edited_within_a_second_at_its_size_is_read_again(folder, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = folder / "scan" / "torch.py"
+    load_catalog(own=[folder])
+    before = path.stat().st_mtime
+    path.write_text(PEER.format(name="tosch"))
+    os.utime(path, (before, before))
+    assert "tosch" in load_catalog(own=[folder]).implementations["scan"]
+    assert not sys.dont_write_bytecode
 
 
 def test_a_further_folder_adds_implementations(folder, tmp_path):
