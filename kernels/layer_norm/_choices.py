@@ -11,6 +11,7 @@ from math import inf
 
 from kernelbench import DeviceProperties
 from ..common.launch_helpers import power_of_two_from
+from ..softmax_family.hardware import MAX_WARPS, PACK, WARP
 from ..softmax_family.row_candidates import (
     CLUSTER_RESIDENT,
     CLUSTERS,
@@ -19,12 +20,9 @@ from ..softmax_family.row_candidates import (
     STAGED_COLUMNS,
 )
 from ..softmax_family.row_techniques import (
-    MAX_WARPS,
-    PACK_BYTES,
     SECTOR_ROWS,
     SHORT_BLOCK,
     THREAD_PACKS,
-    WARP,
     Choice,
     Held,
     Split,
@@ -67,7 +65,7 @@ def choose(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> 
     if columns * itemsize > LONG_BYTES and (held := long_rows(rows, columns, itemsize, device, *LONG_SIZE)):
         return held
     in_cache = rows * columns * itemsize <= device.l2_bytes
-    if columns * itemsize % PACK_BYTES and STAGED_COLUMNS[itemsize] < columns <= WARP * LANE_ELEMENTS:
+    if columns * itemsize % PACK and STAGED_COLUMNS[itemsize] < columns <= WARP * LANE_ELEMENTS:
         by_lanes = staged_lanes(columns, itemsize)
         if rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:
             return replace(by_lanes, hint=int(in_cache))
@@ -95,7 +93,7 @@ def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
 
 
 def _technique(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
-    masked = columns * itemsize % PACK_BYTES != 0
+    masked = columns * itemsize % PACK != 0
     packs = most_packs(columns, itemsize)
     if masked and columns <= STAGED_COLUMNS[itemsize]:
         return staged(columns, itemsize)
@@ -110,7 +108,7 @@ def _technique(rows: int, columns: int, itemsize: int, device: DeviceProperties)
     if packs <= (alone if itemsize == 4 or most_blocks == 1 else alone // 2):
         return many_warps(packs, THREAD_PACKS, masked, False)
     if most_blocks == 1:
-        shared_packs = (device.shared_per_block_optin - RESERVED_BYTES) // (PACK_BYTES * WARP * MAX_WARPS)  # per thread
+        shared_packs = (device.shared_per_block_optin - RESERVED_BYTES) // (PACK * WARP * MAX_WARPS)  # per thread
         if rows * 2 <= device.multiprocessors or packs > MAX_WARPS * WARP * (THREAD_PACKS + shared_packs):
             return Split()
         return many_warps(packs, THREAD_PACKS, masked, False)
@@ -122,7 +120,7 @@ def _technique(rows: int, columns: int, itemsize: int, device: DeviceProperties)
 
 def in_warp(columns: int, itemsize: int) -> Held | None:
     """As many lanes of a warp as are worth their overhead; None where a warp does not hold the row."""
-    per_pack = PACK_BYTES // itemsize
+    per_pack = PACK // itemsize
     masked = columns % per_pack != 0
     least, most = -(-columns // per_pack), most_packs(columns, itemsize)
     if itemsize == 4 and most == 4:  # two packs per lane are faster than one
@@ -151,7 +149,7 @@ def in_cached_warp(found: Held, itemsize: int) -> Held:
     if itemsize == 4 and found.lanes == WARP // 2 and not found.masked:
         return replace(found, lanes=WARP // 4, packs=2, rows=4, block=WARP, resident=resident_blocks(88, WARP))
     block = found.block if found.masked or found.lanes == WARP else 2 * WARP
-    return replace(found, rows=2, block=block, resident=resident_blocks(24 + 2 * PACK_BYTES // itemsize, block))
+    return replace(found, rows=2, block=block, resident=resident_blocks(24 + 2 * PACK // itemsize, block))
 
 
 def clustered(packs: int, masked: bool, most_blocks: int) -> Held | None:
@@ -172,6 +170,6 @@ def stretched(packs: int, masked: bool, blocks: int, device: DeviceProperties) -
     for warps, kept, resident, most in LONG_ROWS[masked]:
         own, block = -(-packs // (WARP * warps * blocks)), WARP * warps
         shared = max(0, own - kept)
-        if own <= most and shared * block * PACK_BYTES + RESERVED_BYTES <= device.shared_per_block_optin:
+        if own <= most and shared * block * PACK + RESERVED_BYTES <= device.shared_per_block_optin:
             return Held(WARP, warps, blocks, own - shared, shared, 1, masked, block, resident)
     return None

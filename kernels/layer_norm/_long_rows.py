@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from ..softmax_family.axis_plans import LOADING_SHARE
+from ..softmax_family.hardware import PACK
 from ..softmax_family.row_plans import MAX_COLUMNS, Arguments
-from ..softmax_family.row_techniques import PACK_BYTES
 
 MOST_GROUPS = 1024  # each has a counter
 LEAST_PACKS = 2**14  # of a row: shorter ones are held by clusters of small blocks
@@ -34,7 +34,7 @@ def long_rows(
     rows: int, columns: int, itemsize: int, device: DeviceProperties, packs: int, block: int, at_once: int = 1
 ) -> LongRows | None:
     """None where rows are too many, or where a group would not be resident as a whole."""
-    masked, per_pack = columns * itemsize % PACK_BYTES != 0, PACK_BYTES // itemsize
+    masked, per_pack = columns * itemsize % PACK != 0, PACK // itemsize
     most = (packs * block - masked) * per_pack
     chunk = -(-columns // (-(-columns // most) * per_pack)) * per_pack
     chunks = -(-columns // chunk)
@@ -47,7 +47,7 @@ def long_rows(
 
 
 def long_rows_candidates(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[LongRows]:
-    if columns * itemsize < LEAST_PACKS * PACK_BYTES:
+    if columns * itemsize < LEAST_PACKS * PACK:
         return
     for packs, block, at_once in SIZES:
         one = long_rows(rows, columns, itemsize, device, packs, block, at_once)

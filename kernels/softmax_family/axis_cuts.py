@@ -6,19 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import gcd
 
-from .axis_tiles import LOAD, PACK, WIDENED_BYTES, Cut, View, evenly, narrow_pack
+from .axis_tiles import Cut, View, evenly, narrow_pack
+from .hardware import LINE, LOAD, PACK
 
-STRIP_BYTES = 128  # per row of a strip: a line of the caches
-DOUBLED_DIM = range(129, 513)  # dim for which strips are two lines wide: clusters of two to four then hold it
-# Most bytes of rows that are not cut into strips: of any rows, and of rows that are not whole lines.
-CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
-NARROW_BYTES = 256  # per row of a strip of long dim whose rows begin anywhere
-MAX_UNIT = 512  # packs of a contiguous tile's row, at most
-WIDEST = 256  # packs, or 4-byte loads, of a strip's row, at most
+UNEVEN_BYTES = 1024  # longest rows that may be left whole
+WIDEST = 256  # packs, or 4-byte loads, of a tile's row, at most
 OWNED_ROWS = 32  # most rows of a thread that has columns of its own, where rows are no multiple of 16 bytes
 LEAST_STRIP_BYTES, MOST_STRIP_BYTES = 4096, 64 * 1024  # of all of dim
 SMALL_VIEW = 2**24  # bytes of a view up to which packs of fewer than 16 bytes are tried for any rows: more threads
-WIDE_BYTES = 512  # per row of a strip, up to which strips of long dim are tried
 
 
 def usual_cuts(view: View, itemsize: int) -> Iterator[Cut]:
@@ -29,18 +24,13 @@ def usual_cuts(view: View, itemsize: int) -> Iterator[Cut]:
         yield Cut("whole", segment, segment * per_pack, per_pack)
         return
     if row % PACK == 0:
-        if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
+        if row % LINE and row <= UNEVEN_BYTES:
             yield Cut("whole", view.inner // per_pack, view.inner, per_pack)
-        if row < CONTIGUOUS_BYTES:
-            return
-        packs = STRIP_BYTES // PACK * (2 if view.dim in DOUBLED_DIM else 1)
-        while view.dim * packs * PACK < WIDENED_BYTES and 2 * packs * per_pack <= view.inner and packs < WIDEST:
-            packs *= 2
-        segment = evenly(view.inner // per_pack, packs)
+        segment = evenly(view.inner // per_pack, LINE // PACK)
         yield Cut("whole", segment, segment * per_pack, per_pack)
         return
     unit = view.inner // gcd(view.inner, per_pack)
-    if unit <= MAX_UNIT:
+    if unit <= WIDEST:
         yield Cut("ragged", unit, view.inner, per_pack)
 
 
@@ -64,15 +54,15 @@ def all_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Those for blocks that exchange through memory: the usual cuts, then strips of two lines; narrow strips, twice as
-    many bytes where blocks hold them, of rows that are not whole packs."""
+    """Those for blocks that exchange through memory: the usual cuts, then strips of two lines; of rows that are not
+    whole packs, of two and of four lines."""
     row = view.inner * itemsize
     yield from usual_cuts(view, itemsize)
-    for strip in (NARROW_BYTES, 2 * NARROW_BYTES):
+    for strip in (2 * LINE, 4 * LINE):
         if row % PACK and row > strip:
             yield unaligned_strips(view, itemsize, strip)
-    if row % PACK == 0 and row > 2 * STRIP_BYTES:
-        segment = evenly(row // PACK, 2 * STRIP_BYTES // PACK)
+    if row % PACK == 0 and row > 2 * LINE:
+        segment = evenly(row // PACK, 2 * LINE // PACK)
         yield Cut("whole", segment, segment * PACK // itemsize, PACK // itemsize)
 
 
@@ -96,17 +86,14 @@ def narrow_strips(view: View, itemsize: int, packs: int, nbytes: int) -> Cut:
 
 
 def unaligned_strips(view: View, itemsize: int, strip: int) -> Cut:
-    """Strips of rows that begin anywhere, `strip` bytes wide, or wider where there are few rows."""
-    per_load, most = LOAD // itemsize, strip // itemsize
-    while view.dim * most * itemsize < WIDENED_BYTES and 2 * most <= view.inner and most < WIDEST * per_load:
-        most *= 2
-    width = evenly(view.inner, most)
+    """Strips of rows that begin anywhere, `strip` bytes wide."""
+    per_load, width = LOAD // itemsize, evenly(view.inner, strip // itemsize)
     return Cut("shifted", -(-(width + per_load - 1) // per_load), width, per_load)
 
 
 def _widths(dim: int, row: int, pack_bytes: int, packs: tuple[int, ...]) -> Iterator[int]:
     """The numbers of packs side by side, among these, that cut a row of so many bytes into strips of a good size."""
     for each in packs:
-        is_large = dim * each * pack_bytes > MOST_STRIP_BYTES and each * pack_bytes > WIDE_BYTES
+        is_large = dim * each * pack_bytes > MOST_STRIP_BYTES and each * pack_bytes > 4 * LINE
         if each * pack_bytes < 2 * row and dim * each * pack_bytes >= LEAST_STRIP_BYTES and not is_large:
             yield each

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from kernelbench import DeviceProperties, Unsupported
-from .axis_tiles import WARP, Tile, View
+from .axis_tiles import Tile, View
+from .hardware import SCHEDULERS, WARP
 from .slab_plans import MOST_UNITS
-
-USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:
@@ -40,6 +39,6 @@ def resident(tile: Tile, device: DeviceProperties) -> int:
     """Blocks that a GPU holds at once, if the compiler takes all registers that it may."""
     threads = -(-tile.threads * tile.slabs // WARP) * WARP
     bound, blocks = tile.bound
-    warps = -(-max(bound, WARP) * blocks // (4 * WARP)) * 4  # as many on each of the four schedulers
+    warps = -(-max(bound, WARP) * blocks // (SCHEDULERS * WARP)) * SCHEDULERS  # as many on each of them
     registers = min(255, device.registers_per_multiprocessor // (warps * WARP) // 8 * 8)
     return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)

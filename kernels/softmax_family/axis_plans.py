@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from .axis_candidates import AxisChoice
-from .axis_grids import USUAL_CLOCK_HZ, grid_of, lead_of, resident
-from .axis_tiles import PACK, Tile, View, view_of
+from .axis_grids import grid_of, lead_of, resident
+from .axis_tiles import Tile, View, view_of
+from .hardware import PACK, USUAL_CLOCK_HZ
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
 MANY_PARTS = 8  # from which tiles of 4-byte loads begin later

@@ -9,27 +9,19 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import Case, DeviceProperties, dtypes
+from .hardware import LOAD, PACK, REGISTERS, WARP
 
 # Bytes of a pack, by layout. Rows are whole packs in all but two layouts, see axis_tiles.cuh.
 PACK_BYTES = {"whole": 16, "ragged": 16, "shifted": 4, "whole-8": 8, "whole-4": 4, "whole-2": 2}
-WARP = 32
-PACK, LOAD = 16, 4  # bytes
 BUSY = 0.9  # share of a tile's places filled with packs from which no further tile is tried
 PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # per thread, the best first
-# (threads per block, blocks per multiprocessor) for 64 registers; for 80, where rows are not whole packs; for 96.
-BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
-# Bytes of a slab that neighbouring threads move at once, by elements per pack: a line of the caches; a sector for half
-# types, whose exchanges between lanes cost more than loads.
-LINE = {4: 128, 8: 32}
+# (threads per block, blocks per multiprocessor) for 64 registers; for 80, where rows are not whole packs.
+BOUND, CUT_BOUND = (1024, 1), (768, 1)
 JOIN_CHUNK = 4  # (maximum, sum) pairs that a lane joins at once: a define of the kernels
-OWNED_PACKS = 8  # longest column, in packs, that one thread takes alone
 MOST_LOADS, UNALIGNED_THREADS = 32, 544  # 4-byte loads per thread, and threads per block, where rows begin anywhere
 LEAST_THREADS = 64  # per such block, where there are rows for them
 UNALIGNED_REGISTERS = 40  # per thread of such a block, beside what it loads
-REGISTERS = 65536  # per multiprocessor
-WIDENED_BYTES = 16 * 1024  # a strip of few rows is widened up to this size
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks per cluster
-OWNED_PACKED = 6  # packs per row from which, for short dim, a thread with columns of its own is faster
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,7 @@ class View:
 
 def pack_columns(dtype: str) -> int:
     """Elements of a pack of 16 bytes."""
-    return 16 // dtypes.itemsize(dtype)
+    return PACK // dtypes.itemsize(dtype)
 
 
 def view_of(case: Case) -> View:
@@ -182,17 +174,12 @@ def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | 
     if cut.pack_bytes < PACK:
         return unaligned_tile(cut, rows, only)
     best, most = None, 0.0
-    bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if cut.layout == "whole" else CUT_BOUND
+    bound = BOUND if cut.layout == "whole" else CUT_BOUND
     high, rows = packs_below(view, cut, rows)
     for packs in PACKS if only is None else (only,):
-        filled = max(1, min(high, high * cut.segment * PACK // LINE[cut.per_pack]))
-        if packs > filled and only is None and not owned(cut, high):
-            continue
         at_once = -(-high // packs)
         if cut.layout == "whole" and is_power(cut.segment) and cut.segment < WARP and at_once > 1:
             at_once = aligned(at_once, cut.segment)
-        if only is None and owned(cut, high) and (packs, at_once) != (high, 1):
-            continue
         if cut.segment * at_once > bound[0]:
             continue
         busy = high / (at_once * packs)
@@ -262,11 +249,6 @@ def packs_below(view: View, cut: Cut, rows: int) -> tuple[int, int]:
         step = cut.per_pack // gcd(cut.width, cut.per_pack)
         rows, beyond = -(-rows // step) * step, 0
     return -(-(rows * cut.width + beyond) // (cut.segment * cut.per_pack)), rows
-
-
-def owned(cut: Cut, high: int) -> bool:
-    """Whether each thread gets columns of its own."""
-    return cut.layout == "whole" and high <= OWNED_PACKS and cut.segment >= OWNED_PACKED
 
 
 def narrow_pack(view: View, itemsize: int) -> int:

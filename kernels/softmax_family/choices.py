@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from kernelbench import Case, DeviceProperties, LaunchPlan, Unsupported
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_plans import choice_plan
@@ -54,5 +56,5 @@ def fastest_of_view(case: Case, device: DeviceProperties) -> AxisChoice:
 
 
 def _fastest(quantities: Sequence[Mapping[str, float]]) -> int:
-    times = [float(seconds(each, VALUES)) for each in quantities]
-    return times.index(min(times))
+    together = {name: np.array([each[name] for each in quantities]) for name in quantities[0]}
+    return int(seconds(together, VALUES).argmin())

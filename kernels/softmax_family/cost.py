@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernelbench import Constant
+from .hardware import SCHEDULERS
 
 # These serve where no better ones were fitted on the GPU. They were fitted to the times of candidates on two GPUs, in
 # results/h200/model and results/h100/model, see docs/tuning.md. The last two numbers bound a fit.
@@ -95,6 +96,3 @@ def seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     most = limits.max(axis=0)
     joined = most * ((limits / most) ** k["sharpness"]).sum(axis=0) ** (1 / k["sharpness"])
     return joined + (q["launches"] - 1) * k["launch"]
-
-
-SCHEDULERS = 4  # per multiprocessor, each of which issues an instruction of a warp per clock

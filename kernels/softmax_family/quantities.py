@@ -6,25 +6,24 @@ from math import ceil, exp, log1p, log2, prod
 
 from kernelbench import Case, DeviceProperties, Launch, dtypes
 from .axis_candidates import AxisChoice, axis_candidates
-from .axis_grids import USUAL_CLOCK_HZ
 from .axis_plans import choice_plan
 from .axis_tiles import Tile, view_of
 from .cost import Quantities
+from .hardware import PACK, SCHEDULERS, SECTOR, USUAL_CLOCK_HZ, WARP
 from .row_candidates import row_candidates
 from .row_plans import plan_of
-from .row_techniques import PACK_BYTES, WARP, Choice, Held, Split, StagedLanes
+from .row_techniques import Choice, Held, Split, StagedLanes
 from .slab_plans import FEW_HELD, Slabs, lanes_of
 
 # Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts
-# some into memory. The latter, PACK_REGISTERS and HALVES_REGISTERS were chosen by the times in results/h200/model.
+# some into memory. The latter and PACK_REGISTERS were chosen by the times in results/h200/model.
 ROW_REGISTERS, MASKED_ROW_REGISTERS, ROW_SPARED = 24, 32, 9
 TILE_REGISTERS, TILE_SPARED = {"whole": 40, "ragged": 48, "shifted": 42}, 20
 STAGED_REGISTERS = 64  # all of them
 COPIED_REGISTERS = {True: 40, False: 64}  # by whether a thread holds few elements of a column
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # halves whose columns a thread sums up.
-PACK_REGISTERS, HALVES_REGISTERS = 2.0, 2.0
-SECTOR = 32  # bytes, which memory moves at once
+PACK_REGISTERS = 2.0
 SOFT = 2.0  # registers by which these numbers may be wrong
 # Joined columns that a thread's share of a copied column costs, beside one per element; the simulator counts so many.
 SLAB_NORM = 5
@@ -46,7 +45,7 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
     launch, itemsize = plan.launches[0], dtypes.itemsize(case.dtype)
     blocks, warps = prod(launch.grid), choice.block // WARP
     _, columns = case.rows_columns()
-    nbytes, per_pack = case.elements * itemsize, PACK_BYTES // itemsize
+    nbytes, per_pack = case.elements * itemsize, PACK // itemsize
     masked = columns % per_pack != 0
     elements, barriers, spilled = case.elements / WARP, 0.0, 0.0
     registers = _most_registers(choice.resident * choice.block, device)
@@ -55,7 +54,7 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         barriers = log2(1 + choice.warps) if choice.warps > 1 else 0.0
         elements = float(blocks * warps * (packs + choice.shared_packs * choice.rows) * per_pack)
         keeps_floats = itemsize < 4 and ((keeps_exponentials and not choice.recompute) or choice.warps == 1)
-        held = packs * PACK_BYTES // 4 * (2 if keeps_floats else 1)
+        held = packs * PACK // 4 * (2 if keeps_floats else 1)
         more = PACK_REGISTERS * packs if masked and choice.blocks == 1 else 0.0
         spilled = _beyond(held + more + ROW_REGISTERS - ROW_SPARED, registers)
         registers = min(registers, held + (MASKED_ROW_REGISTERS if masked else ROW_REGISTERS))
@@ -73,7 +72,7 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         launches=len(plan.launches),
         blocks=blocks,
         resident=max(1, device.resident_blocks(choice.block, int(registers), launch.shared_bytes)),
-        access_bytes=WARP * PACK_BYTES,
+        access_bytes=WARP * PACK,
         block_warps=warps,
         barriers=barriers,
         cluster=choice.blocks if isinstance(choice, Held) else 1,
@@ -99,7 +98,7 @@ def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantit
         "launches": 1,
         "blocks": blocks,
         "warps": blocks * warps,
-        "access_bytes": WARP * PACK_BYTES,
+        "access_bytes": WARP * PACK,
         "block_warps": warps,
         "half": float(itemsize < 4),
         "again": float(case.operation == "softmax"),
@@ -153,12 +152,12 @@ def _of_slabs(
 def _resident_spilled(tile: Tile, threads: int, shared_bytes: int, device: DeviceProperties) -> tuple[float, float]:
     """Blocks that a multiprocessor holds, and the registers that a thread lacks."""
     bound, here = tile.bound
-    most = _most_registers(ceil(max(bound, WARP) * here / (4 * WARP)) * 4 * WARP, device)  # as many per scheduler
+    most = _most_registers(ceil(max(bound, WARP) * here / (SCHEDULERS * WARP)) * SCHEDULERS * WARP, device)
     needed: float = TILE_REGISTERS["whole" if tile.is_whole else tile.layout]
     needed += tile.packs * tile.registers * tile.held_strips
     registers = most if tile.shared_packs else min(most, needed)
     if tile.per_pack == 8:
-        needed += HALVES_REGISTERS * tile.packs
+        needed += PACK_REGISTERS * tile.packs
     return max(1, device.resident_blocks(threads, int(registers), shared_bytes)), _beyond(needed - TILE_SPARED, most)
 
 

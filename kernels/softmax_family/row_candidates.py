@@ -9,9 +9,8 @@ from itertools import product
 
 from kernelbench import Case, DeviceProperties, dtypes
 from ..common.launch_helpers import power_of_two_from
+from .hardware import LINE, PACK, WARP
 from .row_techniques import (
-    PACK_BYTES,
-    WARP,
     Choice,
     Held,
     Split,
@@ -24,10 +23,8 @@ from .row_techniques import (
     staged,
 )
 
-LINE_BYTES = 128  # of the caches
 ROW_PACKS = 8  # most packs of a lane, of all rows that it works on at once
-THREAD_PACKS = (1, 2, 3, 4, 6, 8, 12, 16)  # where a row has several warps
-SPLITS = ((4, 256, 4), (8, 256, 3), (4, 512, 2))  # (packs, threads, blocks that registers leave room for)
+PACKS = (1, 2, 3, 4, 6, 8, 12, 16)  # per thread, where a row has several warps
 CLUSTER_WARPS = (4, 8, 16)
 # (blocks, most packs per thread) by masked or not.
 CLUSTERS = {False: ((2, 4), (4, 8), (8, 12), (16, 16)), True: ((2, 4), (4, 8), (8, 9), (16, 9))}
@@ -42,7 +39,7 @@ LONG_ROWS = {
 RECOMPUTE_RESIDENT = 3  # resident blocks per multiprocessor at which floats are kept, their exponentials computed twice
 RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
 STAGED_COLUMNS = {2: 64, 4: 72}  # longest rows, by itemsize, that one thread takes whole
-MOST_LOADS = 17  # of 4 bytes per lane, of all rows that it works on at once
+ROW_LOADS = 17  # of 4 bytes per lane, of all rows that it works on at once
 
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
@@ -62,7 +59,7 @@ def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: boo
 def _all(
     rows: int, columns: int, itemsize: int, keeps_exponentials: bool, device: DeviceProperties
 ) -> Iterator[Choice]:
-    masked = columns * itemsize % PACK_BYTES != 0
+    masked = columns * itemsize % PACK != 0
     whole = staged(columns, itemsize) if masked and columns <= STAGED_COLUMNS[itemsize] else None
     if whole is not None:
         yield whole
@@ -75,12 +72,12 @@ def _all(
     if packs >= WARP:
         yield from _by_warps(packs, masked, itemsize, keeps_exponentials, device)
         yield from _by_clusters(packs, masked, itemsize, keeps_exponentials, device)
-        yield from (Split(packs=each, block=block, resident=resident) for each, block, resident in SPLITS)
+        yield Split()
 
 
 def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
     """A row by lanes of one warp, which have a pack of it each, or some."""
-    per_pack = PACK_BYTES // itemsize
+    per_pack = PACK // itemsize
     masked = columns % per_pack != 0
     least, most = -(-columns // per_pack), most_packs(columns, itemsize)
     if masked and least == 1:
@@ -92,7 +89,7 @@ def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
         # All but the last pack of every lane exist, wherever the row begins.
         if held > ROW_PACKS or lanes > power_of_two_from(most) or lanes * (packs - 1) > least:
             continue
-        if lanes * PACK_BYTES < LINE_BYTES and packs > min(lanes, 2):
+        if lanes * PACK < LINE and packs > min(lanes, 2):
             continue  # the lanes of a row would read parts of lines, again and again: never faster by more than 2 %
         block = (256 if lanes == WARP else 128) if held == 1 else 64
         resident = resident_blocks(24 + 8 * masked + held * per_pack, block)
@@ -103,7 +100,7 @@ def _by_staged_lanes(columns: int) -> Iterator[StagedLanes]:
     for log_lanes, rows in product(range(6), (1, 2)):
         choice = in_staged_lanes(columns, 1 << log_lanes, rows)
         whole = choice.lanes * (choice.loads - 1) <= columns // 2  # only the last loads of a row are masked
-        if whole and choice.loads >= 2 and choice.loads * rows <= MOST_LOADS and choice.group % rows == 0:
+        if whole and choice.loads >= 2 and choice.loads * rows <= ROW_LOADS and choice.group % rows == 0:
             yield choice
 
 
@@ -112,12 +109,12 @@ def _by_warps(
 ) -> Iterator[Held]:
     """A row by the warps of one block, with packs in shared memory where registers do not suffice."""
     halves = keeps_exponentials and itemsize < 4
-    for per_thread, recompute in product(THREAD_PACKS, (False, True) if halves else (False,)):
+    for per_thread, recompute in product(PACKS, (False, True) if halves else (False,)):
         registers = 8 if halves and not recompute else 4
         if per_thread * registers > 64:
             continue
         choice = many_warps(packs, per_thread, masked, recompute, registers)
-        if choice.shared_packs * choice.block * PACK_BYTES + RESERVED_BYTES <= device.shared_per_block_optin:
+        if choice.shared_packs * choice.block * PACK + RESERVED_BYTES <= device.shared_per_block_optin:
             yield choice
 
 
@@ -136,7 +133,7 @@ def _by_clusters(
     for blocks, (warps, kept, resident, most) in product((8, 16), LONG_ROWS[masked]):
         own, block = -(-packs // (WARP * warps * blocks)), WARP * warps
         shared = own - kept
-        fits = shared * block * PACK_BYTES + RESERVED_BYTES <= device.shared_per_block_optin
+        fits = shared * block * PACK + RESERVED_BYTES <= device.shared_per_block_optin
         if blocks <= device.max_cluster and shared > 0 and own <= most and fits:
             yield _computed(
                 Held(WARP, warps, blocks, kept, shared, 1, masked, block, resident), itemsize, keeps_exponentials

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .row_techniques import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes
+from .hardware import PACK, WARP
+from .row_techniques import Choice, Held, Split, Staged, StagedLanes
 
 MAX_COLUMNS = 2**30  # of held rows: int indices of the kernels go up to a block beyond the end of the row
 
@@ -66,7 +67,7 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, gi
         (grid, 1, 1),
         (choice.block, 1, 1),
         (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
-        shared_bytes=choice.shared_packs * choice.block * PACK_BYTES,
+        shared_bytes=choice.shared_packs * choice.block * PACK,
     )
     constants = [("PACKS", choice.packs), ("MASKED", int(choice.masked))]
     if choice.warps == 1:
@@ -105,7 +106,7 @@ def _staged_lanes_plan(
         (-(-rows // (warps * choice.warp_rows)), 1, 1),
         (choice.block, 1, 1),
         (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
-        shared_bytes=warps * (choice.warp_rows * columns * itemsize + PACK_BYTES),  # a span may begin within a pack
+        shared_bytes=warps * (choice.warp_rows * columns * itemsize + PACK),  # a span may begin within a pack
     )
     reason = (
         f"{choice.lanes} lanes per row, {choice.loads} 4-byte loads each through shared memory: rows end within a pack"
@@ -117,7 +118,7 @@ def _staged_lanes_plan(
 
 def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
     rows, columns = case.rows_columns()
-    per_pack = PACK_BYTES // dtypes.itemsize(case.dtype)
+    per_pack = PACK // dtypes.itemsize(case.dtype)
     chunk = (choice.packs * choice.block - 1) * per_pack  # wherever a chunk begins, a block holds all its packs
     chunks = -(-columns // chunk)
     grid = (chunks, min(rows, device.max_grid[1]), 1)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd, inf
 
-WARP = 32
-PACK_BYTES = 16
+from .hardware import MAX_WARPS, PACK, REGISTERS, WARP
 
 
 @dataclass(frozen=True)
@@ -75,19 +74,18 @@ SHORT_BLOCK = 128
 # per bank. Twice as many gain little, and lose more where rows are few.
 SECTOR_ROWS = 16
 THREAD_PACKS = 8  # per thread, which take 32 registers
-MAX_WARPS = 32
 
 
 def most_packs(columns: int, itemsize: int) -> int:
     """Most packs that a row reaches into: when it begins with the last element of a pack."""
-    per_pack = PACK_BYTES // itemsize
+    per_pack = PACK // itemsize
     before = per_pack - 1 if columns % per_pack else 0
     return -(-(before + columns) // per_pack)
 
 
 def resident_blocks(registers: int, block: int) -> int:
     """Blocks per multiprocessor, of `block` threads with `registers` registers each."""
-    threads = min(2048, 65536 // (-(-registers // 8) * 8))
+    threads = min(2048, REGISTERS // (-(-registers // 8) * 8))
     return max(1, min(32, threads // block))
 
 
@@ -111,7 +109,7 @@ def many_warps(packs: int, per_thread: int, masked: bool, recompute: bool, pack_
 
 def staged(columns: int, itemsize: int) -> Staged:
     """Rows per thread that are an odd number of packs, or of half packs where too long, to avoid bank conflicts."""
-    per_pack = PACK_BYTES // itemsize
+    per_pack = PACK // itemsize
     group = per_pack // gcd(columns, per_pack)
     while group > 1 and group * columns * itemsize > STAGED_BYTES and group * columns * itemsize % 8 == 0:
         group //= 2

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-from .axis_tiles import JOIN_CHUNK, PACK, WARP, pack_columns
+from .axis_tiles import JOIN_CHUNK, pack_columns
+from .hardware import PACK, WARP
 from .row_techniques import resident_blocks, staged
 
-SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
 SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
 FEW_HELD = 8  # for which six blocks per multiprocessor have registers
 SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of a block that copies slabs
 STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
-SMALL_BLOCK = 256
+THREADS = 256  # per block of several slabs, and of tiles whose packs are also in shared memory
 MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each other
 SHARED_CONSTANTS = {"JOIN_CHUNK": JOIN_CHUNK, "MOST_UNITS": MOST_UNITS}  # of axis_columns.cuh and tickets.cuh
 
@@ -27,16 +27,10 @@ class Slabs:
     tile_bytes: int = SLAB_BYTES[0]  # of a block's stretch
 
 
-def is_small(case: Case) -> bool:
-    """Whether slabs are so small that a block takes many of them."""
-    _, dim, inner = case.outer_dim_inner
-    return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
-
-
 def small_slabs(case: Case) -> tuple[Slabs, ...]:
     """What may be tried: whole slabs per thread as long as its registers hold them, and blocks that copy slabs."""
     _, dim, inner = case.outer_dim_inner
-    staged = (Slabs(True),) if is_small(case) and dim * inner <= STAGED_SIZE else ()
+    staged = (Slabs(True),) if dim * inner <= STAGED_SIZE else ()
     size = dim * inner * dtypes.itemsize(case.dtype)
     if dim == 1 or dim > WARP * SMALL_HELD:
         return staged
@@ -80,12 +74,12 @@ def copied_plan(name: str, case: Case, device: DeviceProperties, choice: Slabs) 
     launch = Launch(
         entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
         grid=(grid_within(-(-outer // slabs), device), 1, 1),
-        block=(SMALL_BLOCK, 1, 1),
+        block=(THREADS, 1, 1),
         arguments=("x", "y", Scalar("int64", outer)),
         shared_bytes=rows * pitch * PACK,
     )
     extents = {"DIM": dim, "INNER": inner, "SLABS": slabs, "LANES": lanes, "PADDED": int(padded)}
-    bounds = {"THREADS": SMALL_BLOCK, "BLOCKS": 6 if -(-dim // lanes) <= FEW_HELD else 4, "STORES": 0}
+    bounds = {"THREADS": THREADS, "BLOCKS": 6 if -(-dim // lanes) <= FEW_HELD else 4, "STORES": 0}
     defines = {"LAYOUT": SMALL, "ITEM_BYTES": itemsize, **extents, "PITCH": pitch, **bounds}
     reasons = (f"{slabs} slabs as one stretch per block, through shared memory; {lanes} threads per column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
@@ -94,7 +88,7 @@ def copied_plan(name: str, case: Case, device: DeviceProperties, choice: Slabs) 
 def lanes_of(dim: int, columns: int) -> int:
     """Threads per column: as many as its elements need, and more while a block has threads left."""
     lanes = 1
-    while lanes < WARP and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * columns <= SMALL_BLOCK)):
+    while lanes < WARP and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * columns <= THREADS)):
         lanes *= 2
     return lanes
 

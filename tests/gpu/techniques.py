@@ -65,8 +65,10 @@ def techniques(
         for implementation, dtype in product(own, dtypes):
             chosen: dict[object, tuple[tuple[bool, int], Technique]] = {}
             for case in candidates(operation, dtype):
+                if case.elements > most_elements:
+                    continue
                 planned = plan_case(case, catalog.operations[operation], implementation, device)
-                if case.elements > most_elements or planned.plan is None:
+                if planned.plan is None:
                     continue
                 size = (is_one_block(planned.plan), case.elements)
                 key = signature(planned.plan)

@@ -86,13 +86,12 @@ def test_many_masked_packs_of_a_thread_spill_in_a_block_alone_but_not_in_a_clust
 
 
 def test_blocks_that_share_columns_exchange_more_the_more_they_are():
-    """62 blocks of 64 columns are 1.4 times as fast as 184 blocks of 128."""
     case = Case("log_softmax", (2, 35294, 128), 1, "bfloat16")
     pairs = {
-        (one.parts, one.width): each["pairs"] / each["blocks"]
+        one.parts: each["pairs"] / each["blocks"]
         for one, each in zip(axis_candidates(case, H200), axis_quantities(case, H200), strict=True)
     }
-    assert pairs[184, 128] > 5 * pairs[62, 64]
+    assert pairs[184] > 2.5 * pairs[62]
 
 
 def test_arrays_of_candidates_cost_what_each_does_alone():
