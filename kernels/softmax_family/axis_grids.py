@@ -7,6 +7,8 @@ from .axis_tiles import Tile, View
 from .hardware import SCHEDULERS, WARP
 from .slab_plans import MOST_UNITS
 
+AHEAD_SHARE = 3  # a third of the L2 is summed up before results follow, while columns of a strip are joined
+
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:
     """Tiles between summing up a tile and writing its results: those of a strip, and `ahead` bytes of other strips."""

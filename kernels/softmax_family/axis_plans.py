@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from .axis_candidates import AxisChoice
-from .axis_grids import grid_of, lead_of, resident
+from .axis_grids import AHEAD_SHARE, grid_of, lead_of, resident
 from .axis_tiles import Tile, View, view_of
 from .hardware import PACK, USUAL_CLOCK_HZ
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
 MANY_PARTS = 8  # from which tiles of 4-byte loads begin later
-AHEAD_SHARE = 3  # a third of the L2 is summed up before results follow, while columns of a strip are joined
 LOADING_SHARE = 0.6  # share of the resident blocks of co-resident groups that load at once
 
 

@@ -6,6 +6,7 @@ A pack is what a thread loads at once: 16 bytes, or fewer where rows are no mult
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd
 
 from kernelbench import Case, DeviceProperties, dtypes
@@ -96,7 +97,7 @@ class Tile(Cut):
         """Per slab."""
         return self.segment * self.at_once
 
-    @property
+    @cached_property
     def group(self) -> int:
         """Threads that sum up a column without shared memory: lanes of a warp, or 1; 0 where they need it."""
         if self.parts > 1 or not self.is_whole or self.shared_packs:
@@ -105,19 +106,19 @@ class Tile(Cut):
             return 1
         return self.threads if self.threads <= WARP and is_power(self.threads) and is_power(self.segment) else 0
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """Distance between lanes of a warp that have the same columns; 0 where none have."""
         if self.at_once == 1 or (self.group == 0 and self.threads % WARP):
             return 1 if self.group == 1 else 0
         return self.segment if self.is_whole and is_power(self.segment) and self.segment < WARP else 0
 
-    @property
+    @cached_property
     def state_rows(self) -> int:
         """Rows of column state per block: one per warp where lanes were joined, else one per row of threads."""
         return self.threads // WARP if self.lanes else self.at_once
 
-    @property
+    @cached_property
     def ways(self) -> int:
         """Lanes that join a column's state, each at least JOIN_CHUNK rows of it."""
         copies = self.segment * self.per_pack // self.width if self.layout == "ragged" else 1
@@ -134,7 +135,7 @@ class Tile(Cut):
     def held_strips(self) -> int:
         return 1 + self.more_strips
 
-    @property
+    @cached_property
     def shared_bytes(self) -> int:
         """Packs in shared memory, then column state as axis_columns.cuh lays it out."""
         if self.group:
@@ -271,7 +272,7 @@ def clusters(device: DeviceProperties) -> tuple[int, ...]:
 
 
 def cluster_of(parts: int, tile: Tile) -> Tile:
-    return replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
+    return replace(tile, parts=parts, exchange="cluster") if parts > 1 else tile
 
 
 def evenly(count: int, most: int) -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from math import ceil, exp, log1p, log2, prod
 
-from kernelbench import Case, DeviceProperties, Launch, dtypes
+from kernelbench import Case, DeviceProperties, dtypes
 from .axis_candidates import AxisChoice, axis_candidates
-from .axis_plans import choice_plan
+from .axis_grids import AHEAD_SHARE, grid_of, lead_of
 from .axis_tiles import Tile, view_of
 from .cost import Quantities
 from .hardware import PACK, SCHEDULERS, SECTOR, USUAL_CLOCK_HZ, WARP
 from .row_candidates import row_candidates
 from .row_plans import plan_of
 from .row_techniques import Choice, Held, Split, StagedLanes
-from .slab_plans import FEW_HELD, Slabs, lanes_of
+from .slab_plans import FEW_HELD, Slabs, lanes_of, slab_plan
 
 # Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts
 # some into memory. The latter and PACK_REGISTERS were chosen by the times in results/h200/model.
@@ -88,58 +88,48 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
 
 
 def of_view(choice: AxisChoice, case: Case, device: DeviceProperties) -> Quantities:
-    launch = choice_plan("x", case, device, choice).launches[0]
+    return _of_slabs(choice, case, device) if isinstance(choice, Slabs) else _of_tile(choice, case, device)
+
+
+def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
     itemsize, view = dtypes.itemsize(case.dtype), view_of(case)
-    threads = prod(launch.block)
-    blocks, warps = prod(launch.grid), ceil(threads / WARP)
-    nbytes = case.elements * itemsize
-    common = _of_device(device) | {
-        "moved_bytes": 2 * nbytes,
-        "launches": 1,
-        "blocks": blocks,
-        "warps": blocks * warps,
-        "access_bytes": WARP * PACK,
-        "block_warps": warps,
-        "half": float(itemsize < 4),
-        "again": float(case.operation == "softmax"),
-    }
-    if isinstance(choice, Slabs):
-        return _of_slabs(choice, case, device, common, launch)
-    tickets = choice.exchange == "tickets"
-    whole_rows = choice.width == view.inner
-    common["access_bytes"] = min(WARP, choice.segment if not whole_rows else WARP) * choice.pack_bytes
-    resident, spilled = _resident_spilled(choice, threads, launch.shared_bytes, device)
+    lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE) if tile.exchange == "tickets" else 0
+    blocks, threads = prod(grid_of(tile, view, device, lead)), tile.threads * tile.slabs
+    warps, whole_rows = ceil(threads / WARP), tile.width == view.inner
+    resident, spilled = _resident_spilled(tile, threads, device)
     return Quantities(
-        **common,
-        read_again_bytes=nbytes if tickets else 0,
-        stretch_bytes=choice.width * itemsize * choice.held_strips * (choice.rows * choice.slabs if whole_rows else 1),
+        **_of_axis(case, device, blocks, warps),
+        read_again_bytes=case.elements * itemsize if tile.exchange == "tickets" else 0,
+        stretch_bytes=tile.width * itemsize * tile.held_strips * (tile.rows * tile.slabs if whole_rows else 1),
         partial=float(view.inner * itemsize % SECTOR != 0),
+        access_bytes=(WARP if whole_rows else min(WARP, tile.segment)) * tile.pack_bytes,
         resident=resident,
-        barriers=0 if choice.group else 2 * log2(1 + warps),
-        cluster=choice.parts if choice.exchange == "cluster" else 1,
-        waiting=float(choice.exchange in ("tickets", "co-resident")),
-        elements=blocks * warps * (choice.packs * choice.held_strips + choice.shared_packs) * choice.per_pack,
-        columns=blocks * _joined_columns(choice, warps),
-        pairs=blocks * _joined_pairs(choice),
+        barriers=0 if tile.group else 2 * log2(1 + warps),
+        cluster=tile.parts if tile.exchange == "cluster" else 1,
+        waiting=float(tile.exchange in ("tickets", "co-resident")),
+        elements=blocks * warps * (tile.packs * tile.held_strips + tile.shared_packs) * tile.per_pack,
+        columns=blocks * _joined_columns(tile, warps),
+        pairs=blocks * _joined_pairs(tile),
         spilled=spilled,
     )
 
 
-def _of_slabs(
-    choice: Slabs, case: Case, device: DeviceProperties, common: dict[str, float], launch: Launch
-) -> Quantities:
+def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities:
+    launch = slab_plan("x", case, device, choice).launches[0]
+    blocks, warps = prod(launch.grid), ceil(prod(launch.block) / WARP)
     _, dim, _ = case.outer_dim_inner
-    itemsize, elements = dtypes.itemsize(case.dtype), case.elements / WARP
-    columns = max(1.0, case.elements / common["blocks"] / dim)  # of a block
+    elements = case.elements / WARP
+    columns = max(1.0, case.elements / blocks / dim)  # of a block
     lanes = 1 if choice.staged else lanes_of(dim, int(columns))
     registers = STAGED_REGISTERS if choice.staged else COPIED_REGISTERS[-(-dim // lanes) <= FEW_HELD]
     return Quantities(
-        **common,
+        **_of_axis(case, device, blocks, warps),
         read_again_bytes=0,
-        stretch_bytes=case.elements * itemsize / common["blocks"],
+        stretch_bytes=case.elements * dtypes.itemsize(case.dtype) / blocks,
         partial=0,
+        access_bytes=WARP * PACK,
         resident=max(1, device.resident_blocks(launch.block[0], registers, launch.shared_bytes)),
-        barriers=0 if choice.staged else 2 * log2(1 + common["block_warps"]),
+        barriers=0 if choice.staged else 2 * log2(1 + warps),
         cluster=1,
         waiting=0,
         elements=elements,
@@ -149,7 +139,20 @@ def _of_slabs(
     )
 
 
-def _resident_spilled(tile: Tile, threads: int, shared_bytes: int, device: DeviceProperties) -> tuple[float, float]:
+def _of_axis(case: Case, device: DeviceProperties, blocks: int, block_warps: int) -> dict[str, float]:
+    itemsize = dtypes.itemsize(case.dtype)
+    return _of_device(device) | {
+        "moved_bytes": 2 * case.elements * itemsize,
+        "launches": 1,
+        "blocks": blocks,
+        "warps": blocks * block_warps,
+        "block_warps": block_warps,
+        "half": float(itemsize < 4),
+        "again": float(case.operation == "softmax"),
+    }
+
+
+def _resident_spilled(tile: Tile, threads: int, device: DeviceProperties) -> tuple[float, float]:
     """Blocks that a multiprocessor holds, and the registers that a thread lacks."""
     bound, here = tile.bound
     most = _most_registers(ceil(max(bound, WARP) * here / (SCHEDULERS * WARP)) * SCHEDULERS * WARP, device)
@@ -158,7 +161,9 @@ def _resident_spilled(tile: Tile, threads: int, shared_bytes: int, device: Devic
     registers = most if tile.shared_packs else min(most, needed)
     if tile.per_pack == 8:
         needed += PACK_REGISTERS * tile.packs
-    return max(1, device.resident_blocks(threads, int(registers), shared_bytes)), _beyond(needed - TILE_SPARED, most)
+    return max(1, device.resident_blocks(threads, int(registers), tile.shared_bytes)), _beyond(
+        needed - TILE_SPARED, most
+    )
 
 
 def _beyond(needed: float, most: float) -> float:
