@@ -118,7 +118,7 @@ def test_constants_keep_their_units_and_plans_take_the_first_choice(
     suite = held.suite("good, held", "[8, 120]")
     _, out, _ = command("plan", suite)
     assert out.count("k<<<1, 64>>>") == 2
-    assert "by the rule" in out
+    assert "by the plan itself" in out
     assert command("tune", "softmax", "--model")[0] == 0, "into the folder that plans read"
     path = held.root / "tuned" / "nvidia-h200.held_model.model.yaml"
     assert yaml.safe_load(path.read_text())["constants"]["wait"]["unit"] == "s"
