@@ -104,7 +104,9 @@ class Tables:
         if (ranked := self._ranked(case, implementation.tunable, device)) is not None:
             return ranked
         if stale:
-            return Choice({}, "by the plan itself: the source of this kernel has changed since it was tuned; tune it again")
+            return Choice(
+                {}, "by the plan itself: the source of this kernel has changed since it was tuned; tune it again"
+            )
         return Choice({}, f"by the plan itself: nothing near this case is tuned for {self.gpu}")
 
     def _ranked(self, case: Case, tunable: Tunable, device: DeviceProperties) -> Choice | None:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 from kernelbench import Case, DeviceProperties, Unsupported, dtypes
-from .axis_cuts import OWNED_ROWS, WIDEST, all_cuts, long_cuts
+from .axis_cuts import WIDEST, all_cuts, long_cuts
 from .axis_grids import grid_of, lead_of, resident
 from .axis_tiles import (
     BOUND,
     CUT_BOUND,
+    LEAST_THREADS,
     MOST_LOADS,
     Cut,
     Tile,
@@ -37,7 +38,6 @@ DEEPER = {4: (THREADS, 10, 30), 2: (THREADS, KEPT, 24)}
 UNALIGNED_DEEP = (THREADS, 24, 96)
 # (threads, packs in registers, most packs) per block of a co-resident group, by itemsize.
 CO_RESIDENT = {4: (THREADS, KEPT, 20), 2: (192, KEPT, 24)}
-SMALL_CUT_BLOCK = 64  # threads per block of several slabs where rows are not whole packs
 
 AxisChoice = Tile | Slabs
 
@@ -91,7 +91,7 @@ def _held(view: View, cut: Cut, itemsize: int, rows: int) -> Iterator[Tile]:
     """Tiles of `rows` rows: in registers, then with part of the packs in shared memory."""
     tile = tile_of(view, cut, rows)
     narrow = cut.is_whole and cut.pack_bytes < PACK  # for these, all rows by one thread instead of fewer packs
-    fewer = FEWER_PACKS if not narrow else (rows,) if rows == view.dim <= OWNED_ROWS else ()
+    fewer = FEWER_PACKS if not narrow else (rows,) if rows == view.dim <= MOST_LOADS else ()
     for each in (tile, *(tile_of(view, cut, rows, packs) for packs in fewer)):
         if each is not None and (each.group or cut.pack_bytes > 2):
             yield each
@@ -122,9 +122,9 @@ def several_slabs(tile: Tile, view: View) -> Tile:
     if tile.group:  # few packs leave room for more blocks; halves with several columns per pack need registers
         blocks = 5 if tile.packs <= 2 else 3 if tile.packs > 4 and tile.fold and tile.per_pack == 8 else 4
         tile = replace(tile, bound=(THREADS, blocks))
-    block = THREADS if tile.layout == "whole" else SMALL_CUT_BLOCK
+    block = THREADS if tile.layout == "whole" else LEAST_THREADS
     if tile.group == 1 and tile.per_pack == 4:
-        block = SMALL_CUT_BLOCK
+        block = LEAST_THREADS
     return replace(tile, slabs=max(1, min(64, block // tile.threads)))
 
 

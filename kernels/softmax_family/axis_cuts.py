@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import gcd
 
-from .axis_tiles import Cut, View, evenly, narrow_pack
+from .axis_tiles import MOST_LOADS, Cut, View, evenly, narrow_pack
 from .hardware import LINE, LOAD, PACK
 
 UNEVEN_BYTES = 1024  # longest rows that may be left whole
 WIDEST = 256  # packs, or 4-byte loads, of a tile's row, at most
-OWNED_ROWS = 32  # most rows of a thread that has columns of its own, where rows are no multiple of 16 bytes
 LEAST_STRIP_BYTES, MOST_STRIP_BYTES = 4096, 64 * 1024  # of all of dim
 SMALL_VIEW = 2**24  # bytes of a view up to which packs of fewer than 16 bytes are tried for any rows: more threads
 
@@ -70,11 +69,11 @@ def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """Those into the largest packs below 16 bytes of which rows are made, unless these are whole packs; for small views
     of few rows, which need more threads, into smaller packs too."""
     largest = narrow_pack(view, itemsize) if view.inner * itemsize % PACK else PACK
-    small = view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW and view.dim <= OWNED_ROWS and not view.fold
+    small = view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW and view.dim <= MOST_LOADS and not view.fold
     for nbytes in (8, 4, 2):
         if nbytes > largest or nbytes < itemsize or not (small or nbytes == largest):
             continue
-        for packs in (64, 128, 256) if nbytes > 2 or view.dim <= OWNED_ROWS else ():
+        for packs in (64, 128, 256) if nbytes > 2 or view.dim <= MOST_LOADS else ():
             if small or packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
                 yield narrow_strips(view, itemsize, packs, nbytes)
 

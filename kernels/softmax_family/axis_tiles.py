@@ -19,10 +19,10 @@ PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # per thread, the best first
 # (threads per block, blocks per multiprocessor) for 64 registers; for 80, where rows are not whole packs.
 BOUND, CUT_BOUND = (1024, 1), (768, 1)
 JOIN_CHUNK = 4  # (maximum, sum) pairs that a lane joins at once: a define of the kernels
-MOST_LOADS, UNALIGNED_THREADS = 32, 544  # 4-byte loads per thread, and threads per block, where rows begin anywhere
-LEAST_THREADS = 64  # per such block, where there are rows for them
+# Where rows are no multiple of 16 bytes: 4-byte loads per thread, which also are the most rows of a thread that has
+# columns of its own, and threads per block, at most; the fewest threads of a block where there are rows for them.
+MOST_LOADS, UNALIGNED_THREADS, LEAST_THREADS = 32, 544, 64
 UNALIGNED_REGISTERS = 40  # per thread of such a block, beside what it loads
-CLUSTERS = (1, 2, 4, 8, 16)  # blocks per cluster
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ def aligned(at_once: int, segment: int) -> int:
 
 def clusters(device: DeviceProperties) -> tuple[int, ...]:
     """Blocks per cluster that the device allows, the fewest first."""
-    return tuple(blocks for blocks in CLUSTERS if blocks <= device.max_cluster)
+    return tuple(1 << power for power in range(device.max_cluster.bit_length()))
 
 
 def cluster_of(parts: int, tile: Tile) -> Tile:
