@@ -1,4 +1,4 @@
-"""What all GPUs of the table of known ones have in common, and plans of the softmax family count with."""
+"""What all known GPUs have in common; plans and costs of the softmax family are computed from it."""
 
 WARP = 32  # threads
 MAX_WARPS = 32  # per block

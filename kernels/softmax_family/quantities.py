@@ -161,9 +161,8 @@ def _resident_spilled(tile: Tile, threads: int, device: DeviceProperties) -> tup
     registers = most if tile.shared_packs else min(most, needed)
     if tile.per_pack == 8:
         needed += PACK_REGISTERS * tile.packs
-    return max(1, device.resident_blocks(threads, int(registers), tile.shared_bytes)), _beyond(
-        needed - TILE_SPARED, most
-    )
+    resident = max(1, device.resident_blocks(threads, int(registers), tile.shared_bytes))
+    return resident, _beyond(needed - TILE_SPARED, most)
 
 
 def _beyond(needed: float, most: float) -> float:
