@@ -14,8 +14,8 @@ constexpr u64 GROUP_TURN = 1u << 10;
 constexpr u64 PATIENCE = 1u << 8;    // rounds until mbarrier.try_wait returns false, which it may do at any time
 constexpr u64 QUIET = 1u << 12;      // rounds of only polls and waits without a change that count as a deadlock
 
-constexpr u64 LONG = 1u << 20;       // instructions of a block, a second of atomics, after which it may take no longer than
-constexpr u64 LONG_NS = 6'000'000'000;
+constexpr u64 LONG = 1u << 22;       // instructions of a block, after which it may take no longer than
+constexpr u64 LONG_NS = 4'000'000'000;
 
 u64 cpu_time_ns() {
     timespec now;
