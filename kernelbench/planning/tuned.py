@@ -105,9 +105,9 @@ class Tables:
             return ranked
         if stale:
             return Choice(
-                {}, "by the plan itself: the source of this kernel has changed since it was tuned; tune it again"
+                {}, "chosen by the plan itself: the source of this kernel has changed since it was tuned; tune it again"
             )
-        return Choice({}, f"by the plan itself: nothing near this case is tuned for {self.gpu}")
+        return Choice({}, f"chosen by the plan itself: nothing near this case is tuned for {self.gpu}")
 
     def _ranked(self, case: Case, tunable: Tunable, device: DeviceProperties) -> Choice | None:
         """The candidate that the cost function expects to be the fastest; None where it was not fitted on this GPU."""
@@ -136,12 +136,12 @@ def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choic
     assert implementation.tunable is not None
     names = implementation.tunable.values
     if entry.values is None:
-        return Choice({}, f"by the plan itself: nothing tried on {table.gpu} was faster ({entry.date[:10]})")
+        return Choice({}, f"chosen by the plan itself: nothing tried on {table.gpu} was faster ({entry.date[:10]})")
     unknown = [name for name in entry.values if name not in names]
     if unknown and implementation.tunable.candidates is None:  # else the plan refuses what is none of its candidates
         known = ", ".join(names)
         warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {known}")
-        return Choice({}, f"by the plan itself: the table's entry has an unknown '{unknown[0]}'")
+        return Choice({}, f"chosen by the plan itself: the table's entry has an unknown '{unknown[0]}'")
     share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
     what = values_text(entry.values) if implementation.tunable.model is None else "this candidate"
     return Choice(entry.values, f"{what} as tuned on {table.gpu}: {share}", table.path)

@@ -147,7 +147,7 @@ def test_constants_of_this_gpu_come_before_those_that_ship(folder: Path, kernel:
         return plan_case(case, CATALOG.operations["softmax"], one, GPU, tuned.tables_for(GPU.name))
 
     before = planned()
-    assert "by the plan itself: nothing near this case is tuned" in before.plan.reasons[-1]
+    assert "chosen by the plan itself: nothing near this case is tuned" in before.plan.reasons[-1]
     model = one.tunable.model
     dear = {**model.known, "barrier": 1e-3, "float": 1e4, "member": 1e-3, "sector": 1e4}
     path = folder / f"nvidia-h200.{model.name}.model.yaml"
@@ -157,7 +157,7 @@ def test_constants_of_this_gpu_come_before_those_that_ship(folder: Path, kernel:
     assert chosen.tuned == one.tunable.ranked(case, GPU, dear)[0]
     assert chosen.plan.launches != before.plan.launches
     assert (
-        "by the plan itself: nothing"
+        "chosen by the plan itself: nothing"
         in plan_case(
             case, CATALOG.operations["softmax"], one, KNOWN["h100"], tuned.tables_for("NVIDIA H100 80GB HBM3")
         ).plan.reasons[-1]
@@ -180,7 +180,7 @@ def test_constants_of_another_version_are_passed_over(folder: Path, constants: d
             Case("softmax", (64, 512), -1, "float32"), CATALOG.operations["softmax"], ROWS, GPU,
             tuned.tables_for(GPU.name),
         )  # fmt: skip
-    assert "by the plan itself: nothing" in planned.plan.reasons[-1]
+    assert "chosen by the plan itself: nothing" in planned.plan.reasons[-1]
 
 
 def test_times_are_read_as_they_were_written_and_mistakes_are_named(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_writing_keeps_other_entries_and_replaces_one_of_the_same_place(folders:
 
 def test_a_plan_takes_what_was_tuned_and_says_so(folders: Path) -> None:
     assert block(planned()) == 256
-    assert reason(planned()) == "by the plan itself: nothing near this case is tuned for NVIDIA H200"
+    assert reason(planned()) == "chosen by the plan itself: nothing near this case is tuned for NVIDIA H200"
     write(folders / "shipped", ENTRY)
     assert block(planned()) == 512
     assert planned().tuned == {"block": 512, "packs": 2, "hint": 0}
@@ -107,7 +107,7 @@ def test_of_two_entries_the_one_nearer_in_size_serves_also_where_it_is_the_rule(
     write(folders / "own", ENTRY, replace(ENTRY, bytes=2**27, values=None))
     near = planned(replace(CASE, shape=(3 * 2**23,)))
     assert block(near) == 256
-    assert reason(near) == "by the plan itself: nothing tried on NVIDIA H200 was faster (2026-05-04)"
+    assert reason(near) == "chosen by the plan itself: nothing tried on NVIDIA H200 was faster (2026-05-04)"
     assert block(planned()) == 512
 
 
