@@ -236,8 +236,8 @@ class _Reader:
 
 @contextmanager
 def _without_bytecode() -> Iterator[None]:
-    """Modules leave no bytecode. Python takes it for current if the source has the same size and second, as after an
-    edit of one digit between two runs of a script."""
+    """Modules leave no bytecode. Python would take it for current after an edit in the same second that keeps the
+    source's size, such as one of a digit by a script between two runs."""
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
