@@ -134,8 +134,8 @@ def suites() -> list[Drawn]:
     return [
         Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),
         Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", False, DRAWN, True),
-        Drawn("draw_rows_unseen", 2, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
-        Drawn("draw_axis_unseen", 5, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
+        Drawn("draw_rows_unseen", 6, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
+        Drawn("draw_axis_unseen", 7, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
         Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, True, MODEL_DRAWN, False),
         Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", model, False, MODEL_DRAWN, False),
         Drawn(
