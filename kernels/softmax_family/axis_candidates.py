@@ -73,7 +73,7 @@ def _tiles(view: View, itemsize: int, device: DeviceProperties) -> Iterator[Tile
         yield from (tile for tile in (*shared, ticket_of(view, cut)) if tile is not None and tile.parts > 1)
     for parts in clusters(device):
         for cut in dict.fromkeys(all_cuts(view, itemsize)):
-            for tile in _held(view, cut, itemsize, -(-view.dim // parts)):
+            for tile in _held(view, cut, itemsize, -(-view.dim // parts), device.max_cluster > 1):
                 found = several_slabs(cluster_of(parts, tile), view)
                 if parts == 1 or tile.held_bytes >= LEAST_SHARED_BYTES:
                     yield found
@@ -87,15 +87,19 @@ def _group_sizes(cut: Cut, itemsize: int) -> Iterator[tuple[int, int, int]]:
     return ((threads, kept, packs) for packs in (most, max(kept, most * 2 // 3), kept))
 
 
-def _held(view: View, cut: Cut, itemsize: int, rows: int) -> Iterator[Tile]:
-    """Tiles of `rows` rows: in registers, then with part of the packs in shared memory."""
+def _held(view: View, cut: Cut, itemsize: int, rows: int, clusters: bool) -> Iterator[Tile]:
+    """Tiles of `rows` rows: in registers, then with part of the packs in shared memory.
+
+    Rows that begin anywhere are in registers alone, spread over more blocks, where the GPU has clusters.
+    """
     tile = tile_of(view, cut, rows)
-    narrow = cut.is_whole and cut.pack_bytes < PACK  # for these, all rows by one thread instead of fewer packs
-    fewer = FEWER_PACKS if not narrow else (rows,) if rows == view.dim <= MOST_LOADS else ()
+    fewer: tuple[int, ...] = FEWER_PACKS
+    if cut.pack_bytes < PACK:  # for whole packs of fewer bytes, all rows by one thread; else as many as fit
+        fewer = (rows,) if cut.is_whole and rows == view.dim <= MOST_LOADS else ()
     for each in (tile, *(tile_of(view, cut, rows, packs) for packs in fewer)):
         if each is not None and (each.group or cut.pack_bytes > 2):
             yield each
-    if cut.layout in ("shifted", "whole"):
+    if cut.layout == "whole" or (cut.layout == "shifted" and not clusters):
         deeper = deep_tile(view, cut, rows, *(DEEPER[itemsize] if cut.layout == "whole" else UNALIGNED_DEEP))
         if deeper is not None and deeper.shared_packs:
             yield roomy(deeper)

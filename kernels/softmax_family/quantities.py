@@ -102,7 +102,7 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         read_again_bytes=case.elements * itemsize if tile.exchange == "tickets" else 0,
         stretch_bytes=tile.width * itemsize * tile.held_strips * (tile.rows * tile.slabs if whole_rows else 1),
         partial=float(view.inner * itemsize % SECTOR != 0),
-        access_bytes=(WARP if whole_rows else min(WARP, tile.segment)) * tile.pack_bytes,
+        access_bytes=min(WARP, tile.threads if whole_rows else tile.segment) * tile.pack_bytes,
         resident=resident,
         barriers=0 if tile.group else 2 * log2(1 + warps),
         cluster=tile.parts if tile.exchange == "cluster" else 1,
