@@ -134,7 +134,14 @@ def svg(figure: Figure) -> str:
     with settings():
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
     generic = re.sub(r"'DejaVu Sans'", "'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif", data.getvalue())
-    return re.sub(r"[ \t]+\n", "\n", generic)
+    return _numbered_ids(re.sub(r"[ \t]+\n", "\n", generic))
+
+
+def _numbered_ids(text: str) -> str:
+    """Ids by their order: Matplotlib hashes all digits of coordinates, of which the last depends on the processor."""
+    hashed = r"\b[A-Za-z]\w*?[0-9a-f]{10}\b"
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(re.findall(f'(?<= id="){hashed}', text)))}
+    return re.sub(f'(?<=["#]){hashed}', lambda found: f"{found[0][0]}{numbers[found[0]]}", text)
 
 
 def inline_svg(text: str, prefix: str, label: str) -> str:

@@ -34,6 +34,7 @@ class Silent:
 @contextmanager
 def alone(name: str) -> Iterator[None]:
     """One process at a time, of those that run tests side by side: what the first has built the others find built."""
+    places.locks().mkdir(parents=True, exist_ok=True)
     with (places.locks() / f"kernelbench-tests-{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -14,20 +14,22 @@ pytestmark = [pytest.mark.gpu, pytest.mark.nvcc, pytest.mark.usefixtures("_opene
 WRONG = NAIVE.replace("/ sum", "/ (sum + 1)")
 
 
-def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
-    """Of softmax, with the text as `my.cu`."""
+def run(folder: Path, text: str, entry: str) -> subprocess.CompletedProcess[str]:
+    """Of softmax, with the text as `my.cu` and its kernel or host function `entry`."""
     (folder / "my.cu").write_text(text)
-    command = [sys.executable, "-m", "kernelbench", "run", "softmax", "--cu", str(folder / "my.cu")]
+    command = [sys.executable, "-m", "kernelbench", "run", "softmax", "--cu", str(folder / "my.cu"), "--entry", entry]
     command += ["--only", "my,naive", "--set", "seq=32,100", "--device", "cuda"]
     command += ["--out", str(folder / "run"), "--no-report"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
-    "text", ["// grid: ceil(rows / 256)\n// block: 256\n" + NAIVE, NAIVE + LAUNCHER], ids=["kernel", "launcher"]
+    ("text", "entry"),
+    [("// grid: ceil(rows / 256)\n// block: 256\n" + NAIVE, "my_softmax"), (NAIVE + LAUNCHER, "go")],
+    ids=["kernel", "launcher"],
 )
-def test_it_is_right_and_timed(tmp_path: Path, text: str) -> None:
-    done = run(tmp_path, text)
+def test_it_is_right_and_timed(tmp_path: Path, text: str, entry: str) -> None:
+    done = run(tmp_path, text, entry)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = read_run(tmp_path / "run").rows
     assert {(row.implementation, row.status) for row in rows} == {("my", "ok"), ("naive", "ok")}
@@ -36,7 +38,7 @@ def test_it_is_right_and_timed(tmp_path: Path, text: str) -> None:
 
 
 def test_a_wrong_one_that_host_code_launches_gets_no_time(tmp_path: Path) -> None:
-    done = run(tmp_path, WRONG + LAUNCHER)
+    done = run(tmp_path, WRONG + LAUNCHER, "go")
     assert done.returncode == 1, done.stdout + done.stderr
     rows = read_run(tmp_path / "run").rows
     assert {(row.status, row.median_s) for row in rows if row.implementation == "my"} == {("wrong", None)}
