@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, Device
 from kernelbench.core.errors import DeviceError, DeviceLost
 from kernelbench.core.records import Arrays, Case, Operation
-from kernelbench.measure.case_data import CaseData
+from kernelbench.measure.case_data import ARRAYS_FOR_LIBRARIES, CaseData
 
 # The addresses of its arrays change a kernel's time by 5 % and more. Rounds cycle through this many placements, so
 # that the median does not depend on one of them.
 PLACEMENTS = 32
-PLACEMENT_SHARE = 0.6  # of the free memory, for further placements; libraries need room for their own arrays
+PLACEMENT_SHARE = 0.6  # of the free memory, for further placements
 
 
 def filled_arrays(device: Device, operation: Operation, case: Case, seed: int) -> Arrays:
@@ -26,9 +26,9 @@ def place(data: CaseData, seed: int, scratch: int) -> None:
     data.seed = seed
     data.inputs(data.placements[0]).fill(seed)
     own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
-    place_bytes = sum(spec.nbytes for spec in data.specs) + own_scratch
-    room = int(PLACEMENT_SHARE * data.device.free_bytes()) // place_bytes
-    for _ in range(min(PLACEMENTS - 1, room)):
+    nbytes, free = sum(spec.nbytes for spec in data.specs), data.device.free_bytes()
+    room = min(int(PLACEMENT_SHARE * free), free - ARRAYS_FOR_LIBRARIES * nbytes)
+    for _ in range(min(PLACEMENTS - 1, room // (nbytes + own_scratch))):
         try:
             data.placements.append(_copied(data))
         except DeviceLost:

@@ -149,11 +149,11 @@ def test_few_placements_where_memory_is_short() -> None:
     seen: list[tuple[int, int, bytes]] = []
     device = watched(lambda arrays: seen.append((id(arrays["x"]), id(arrays["y"]), arrays["x"].tobytes())))
     case_bytes = sum(spec.nbytes for spec in OPERATION.arrays(CASE))
-    device.free_bytes = lambda: 6 * case_bytes  # type: ignore[method-assign]
+    device.free_bytes = lambda: 7 * case_bytes  # type: ignore[method-assign]
     result = run(device, ["a"], Settings(1, ("cold",), Precision()))["a"]
     *timed, inputs = zip(*seen[-22:], strict=True)
     assert len(cold(result).samples_s) == 20, "the least samples go beyond so few places"
-    assert [len(set(side)) for side in timed] == [4, 4], "half of the free memory: three more sets"
+    assert [len(set(side)) for side in timed] == [4, 4], "three more sets, and room for four that libraries make"
     assert len(set(zip(*timed, strict=True))) == 16, "the inputs of each with the outputs of each"
     assert len(set(inputs)) == 22, "no two samples have the same inputs"
 
