@@ -19,6 +19,8 @@ TECHNIQUES: dict[str, Callable[[Values], bool]] = {
     "whole rows per thread": lambda one: "staged" in one and "slabs" not in one,
     "rows by lanes, through shared memory": lambda one: "stagedlanes" in one,
     "slabs copied by a block": lambda one: one.get("slabs") == 1 and "tile" not in one and "staged" not in one,
+    "slabs held by one thread": lambda one: "staged" in one and "slabs" in one,
+    "rows shorter than a pack": lambda one: one.get("fold", 0) > 0,
     "slabs that are whole packs together": lambda one: "ragged" in one,
     "rows that begin anywhere": lambda one: "shifted" in one,
     "packs of 8 bytes": lambda one: "whole_8" in one,
@@ -30,8 +32,7 @@ TECHNIQUES: dict[str, Callable[[Values], bool]] = {
     "co-resident groups": lambda one: "co_resident" in one,
     "tickets": lambda one: "tickets" in one,
 }
-# Not judged here: two launches of split rows, since GPUs without clusters have nothing else for the longest rows; slabs
-# held by one thread and rows shorter than a pack, of which no case has been recorded.
+# Not judged here: two launches of split rows, since GPUs without clusters have nothing else for the longest rows.
 
 
 @lru_cache
