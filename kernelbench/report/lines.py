@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NEAR_END = 0.74  # share of the panel's width from which on a line's end is joined to its name
 LINE, SIGN = 11.5, 16  # points: height of a name beside a panel, and the way from the panel to its marker
+LEAST = 0.9  # inches of a panel, without the names of its cases
 APART = 0.6  # width of a column of dots that are side by side
 FLOORS = {"events": "floor_s", "graph": "graph_floor_s"}  # limits of a run: times of an empty kernel, by method
 NAME_TAKES, NAME_COVERS = 0.25, 2.0  # of the panel's width; times the floor: what the name of a floor lies upon
@@ -65,7 +66,7 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
             _floor_lines(axis, run, of_dtype, drawn[-1])
             axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
-        style.settle(figure)  # the names go into the free fifth on the right, once the panels have their places
+        settle(figure, panels)  # the names go into the free fifth on the right, once the panels have their places
         for axis, places in zip(panels, drawn, strict=True):
             names_beside(axis, names_of(places, looks))
     return figure
@@ -80,6 +81,15 @@ def named_panels(count: int, height: float, names: Sequence[str] | set[str]) -> 
     beside = max(0.21, 0.04 + 0.0088 * longest)  # of the width
     figure = Figure(figsize=(WIDTH, height * count), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1)))
     return figure, list(figure.subplots(count, 1, squeeze=False)[:, 0])
+
+
+def settle(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Fix the layout; the figure becomes higher where long names of cases leave too little of a panel."""
+    figure.draw_without_rendering()
+    height = figure.get_figheight()
+    lacking = LEAST - height * min(panel.get_position().height for panel in panels)
+    figure.set_figheight(height + max(0.0, lacking) * len(panels))
+    style.settle(figure)
 
 
 def draw(axis: Axes, marks: Sequence[Mark], layout: Layout, looks: Mapping[str, Look]) -> list[Place]:

@@ -10,7 +10,7 @@ from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.ledger_values import NOT_STATED
 from kernelbench.report import palette, style, view
 from kernelbench.report.case_axis import laid_out
-from kernelbench.report.lines import Mark, Name, Place, draw, named_panels, names_beside, names_of
+from kernelbench.report.lines import Mark, Name, Place, draw, named_panels, names_beside, names_of, settle
 from kernelbench.report.style import INK, SOFT
 from kernelbench.runs.results import Run
 
@@ -25,6 +25,7 @@ NAME = 28  # characters per line of a name
 HEIGHTS = (2.9, 2.4, 1.6)  # inches per panel of one, two and more: all of them fit on one screen
 NARROW = 2.0  # an axis that spans less has round numbers for ticks
 STEPS = ((1.0, 1.25, 1.5, 1.75), (1.0, 1.5), (1.0,))  # within a doubling; as many as there is room for
+MANY = 30  # more ticks than there are
 TICKS = (8.3, 8.3, 4.0)  # most ticks, by the number of panels as HEIGHTS
 
 
@@ -53,7 +54,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
             axis.set_title(f"{dtype}, {cache}")
             ratio_axis(axis, most=TICKS[min(len(panels), len(TICKS)) - 1])
         figure.supylabel(f"speed-up over {baselines(comparison)}", fontsize=9.5, color=SOFT)
-        style.settle(figure)
+        settle(figure, axes)
         for axis, of_dtype, places in zip(axes, panels.values(), drawn, strict=False):
             names_beside(axis, [*names_of(places, looks), *_published_names(of_dtype, places, devices)])
     return figure
@@ -108,7 +109,7 @@ def _marker(device: str, devices: Sequence[str]) -> str:
 
 def ratio_axis(axis: Axes, which: str = "y", most: float = TICKS[0]) -> None:
     """Equal distances are equal factors; with `most` ticks, about."""
-    from math import log2
+    from math import log2, log10
 
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -120,6 +121,7 @@ def ratio_axis(axis: Axes, which: str = "y", most: float = TICKS[0]) -> None:
     if high / low < NARROW:
         target.set_major_locator(MaxNLocator(4))
     else:
-        target.set_major_locator(LogLocator(2, subs) if subs else LogLocator(10, (1.0, 3.0)))
+        base, steps = (2, subs) if subs else (10, (1.0, 3.0) if log10(high / low) <= most else (1.0,))
+        target.set_major_locator(LogLocator(base, steps, numticks=MANY))  # else a low panel may have no ticks at all
     target.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     target.set_minor_formatter(NullFormatter())

@@ -189,3 +189,12 @@ def test_the_name_of_a_floor_covers_no_points(example, x, at):
     lines._floor_lines(axis, example.run, rows, [lines.Place(x, lines.Mark("a", "ours", 1.2 * floor), None)])
     (name,) = [text for text in axis.texts if text.get_text() == "empty kernel, by events"]
     assert name.get_horizontalalignment() == at
+
+
+def test_long_names_of_cases_leave_each_panel_its_height_and_ticks():
+    shown = answer(read_run(places.RECORDED / "h100" / "peers" / "draw_axis_unseen"))
+    figure = speedup_figure(shown.run, shown.comparison, "cold")
+    for axis in figure.axes:
+        low, high = axis.get_ylim()
+        assert axis.get_position().height * figure.get_figheight() >= 0.89
+        assert sum(low <= tick <= high for tick in axis.get_yticks()) >= 3
