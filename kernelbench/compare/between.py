@@ -13,9 +13,9 @@ LIBRARIES = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x")
 _STATED = (
     (("device", "name"), "GPU"),
     (("device", "driver"), "driver"),
-    (("device", "power_limit_w"), "power limit in W"),
-    (("device", "sm_clock_max_hz"), "highest SM clock in Hz"),
-    (("device", "memory_clock_hz"), "memory clock in Hz"),
+    (("device", "power_limit_w"), "power limit"),
+    (("device", "sm_clock_max_hz"), "highest SM clock"),
+    (("device", "memory_clock_hz"), "memory clock"),
     (("kernelbench",), "kernelbench"),
     (("git_commit",), "commit"),
     (("versions", "nvcc"), "nvcc"),
@@ -46,7 +46,7 @@ def title(run: Run) -> str:
 def differences(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]) -> list[str]:
     """One sentence each. `codes`: rows of each implementation by the state of its code."""
     found = [
-        f"{name}: {_text(one)}, then {_text(other)}"
+        f"{name}: {_text(one, path[-1])}, then {_text(other, path[-1])}"
         for path, name in (*_STATED, *_versions(first, second))
         if (one := _at(first, path)) != (other := _at(second, path))
     ]
@@ -99,11 +99,13 @@ def _at(run: Run, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, field: str) -> str:
     if value is None:
         return "not stated"
+    if isinstance(value, float) and field.endswith("_hz"):
+        return f"{value / 1e6:g} MHz"
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:g} W" if field.endswith("_w") else f"{value:g}"
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

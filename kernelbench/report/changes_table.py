@@ -49,7 +49,9 @@ def labels_of(changes: Changes) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
-    what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
+    what = "a positive change is slower"
+    if by_share:
+        what = "share of each GPU's ceiling; positive is farther from it"
     cells = columns_of(rows, by_share)
     first = ("case, implementation", {"max_width": FIRST_WIDTH})
     if len({(row.case, row.implementation) for row in rows}) < len(rows):  # timed by two methods

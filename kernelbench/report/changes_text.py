@@ -57,8 +57,8 @@ def as_markdown(changes: Changes, least: float | None) -> str:
 
 def _direction(changes: Changes) -> str:
     if changes.by_share:
-        return "Two different GPUs, compared by share of each one's ceiling; a change of + is farther from it."
-    return "A change of + is slower."
+        return "Two different GPUs, compared as shares of each ceiling; a positive change is farther from it."
+    return "A positive change is slower."
 
 
 def _table(rows: Sequence[Judged], labels: dict[str, str], by_share: bool) -> str:

@@ -95,7 +95,7 @@ def trends_table(found: History, *, every: bool = False) -> RenderableType | Non
     if not trends:
         return None
     kinds = [(header, NUMBER if header in ("first", "last", "change %") else TEXT) for header in HEADERS]
-    return new_table("Rows; + is slower", kinds, row_lines(found, trends))
+    return new_table("Rows; a positive change is slower", kinds, row_lines(found, trends))
 
 
 def row_lines(found: History, trends: Sequence[Trend]) -> list[tuple[str, ...]]:

@@ -46,7 +46,7 @@ def printed(changes: Changes, width: int = 100) -> list[str]:
 
 
 TABLE = """\
-Second run against the first, cold; + is slower
+Second run against the first, cold; a positive change is slower
 
  case, implementation      by     first    second  change %   95 % interval  band %  verdict
  ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +110,7 @@ second run: throttled (power cap) |
 
 <details><summary>How it was judged</summary>
 
-- A change of + is slower.
+- A positive change is slower.
 - Noise floor: 0.5 %.
 
 </details>"""
@@ -163,9 +163,12 @@ def test_the_json_says_all(changes: Changes) -> None:
 
 def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
     lines = printed(replace(changes, by_share=True))
-    assert lines[0] == "Second run against the first, cold; by share of each GPU's ceiling; + is farther from it"
+    assert (
+        lines[0]
+        == "Second run against the first, cold; share of each GPU's ceiling; positive is farther from it"
+    )
     assert "90.0 %  88.2 %" in lines[5]
-    assert "Two different GPUs, compared by share of each one's ceiling" in as_markdown(
+    assert "Two different GPUs, compared as shares of each ceiling" in as_markdown(
         replace(changes, by_share=True), None
     )
 

@@ -39,7 +39,11 @@ def test_the_answer_comes_first_then_the_step_and_its_suspects(nightly: Path, co
     assert "2 rows slower by 9.8 %." in told
     assert "2 rows (good): calls of a library." in told
     assert "What else changed: commit: before, then after." in told
-    assert told.index("2 rows slower") < told.index("Rows; + is slower") < told.index("Runs run started commit")
+    assert (
+        told.index("2 rows slower")
+        < told.index("Rows; a positive change is slower")
+        < told.index("Runs run started commit")
+    )
     assert "columns=8 good cold events 51.00 µs 56.00 µs +9.80 3: +9.80" in told
     assert " other cold" not in told
     assert " other cold events" in " ".join(ended(0, command("history", "small", "--all"))[0].split())
