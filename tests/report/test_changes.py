@@ -163,10 +163,7 @@ def test_the_json_says_all(changes: Changes) -> None:
 
 def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
     lines = printed(replace(changes, by_share=True))
-    assert (
-        lines[0]
-        == "Second run against the first, cold; share of each GPU's ceiling; positive is farther from it"
-    )
+    assert lines[0] == "Second run against the first, cold; share of each GPU's ceiling; positive is farther from it"
     assert "90.0 %  88.2 %" in lines[5]
     assert "Two different GPUs, compared as shares of each ceiling" in as_markdown(
         replace(changes, by_share=True), None
