@@ -168,8 +168,8 @@ def _occupancy(one: Counted) -> float | None:
 
 
 def _few(value: float) -> str:
-    """One decimal below 100: `3.3`, `28.0`."""
-    return f"{value:.1f}" if value < 100 else digits(value, 3)
+    """One decimal below 100: `3.3`, `28.0`; `0` for none."""
+    return f"{value:.1f}" if 0 < value < 100 else digits(value, 3)
 
 
 def _times(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEWEST_CORES = 2
+LONGEST_S = 60.0  # for all copies: one may wait for a lock that a thread held when the copy was made
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ def draw_all(charts: Sequence[Chart]) -> None:
     charts = [chart for chart in charts if "drawn" not in chart.__dict__]
     if len(charts) < 2 or (os.cpu_count() or 1) < FEWEST_CORES or not _can_copy():
         return
+    style.await_imports()
     context = multiprocessing.get_context("fork")
-    at_work = []
+    deadline, at_work = time.monotonic() + LONGEST_S, []
     for chart in charts:
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_send_drawn, args=(chart, theirs), daemon=True)
@@ -55,7 +58,9 @@ def draw_all(charts: Sequence[Chart]) -> None:
         at_work.append((chart, ours, process))
     for chart, pipe, process in at_work:
         with suppress(EOFError):
-            chart.__dict__["drawn"] = pipe.recv()  # where functools.cached_property keeps it
+            if pipe.poll(max(0.0, deadline - time.monotonic())):
+                chart.__dict__["drawn"] = pipe.recv()  # where functools.cached_property keeps it
+        process.kill()
         process.join()
 
 

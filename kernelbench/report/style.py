@@ -31,6 +31,7 @@ VARIABLES = {
     GOOD: "--good", PART: "--warn", BAD: "--bad", HEAT: "--heat",
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }  # fmt: skip
+_importing: threading.Thread | None = None
 _loading = threading.Lock()
 # Tables and pages need these, and they take a second to import.
 NEEDED = (
@@ -96,7 +97,15 @@ def import_ahead() -> None:
             for name in NEEDED:
                 import_module(name)
 
-    threading.Thread(target=import_all, name="imports", daemon=True).start()
+    global _importing  # noqa: PLW0603 - one per process
+    _importing = threading.Thread(target=import_all, name="imports", daemon=True)
+    _importing.start()
+
+
+def await_imports() -> None:
+    """Return once import_ahead() has ended: a copy made before that would wait for its locks for ever."""
+    if _importing is not None:
+        _importing.join()
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 import os
 import sys
+import threading
+import time
 
 import pytest
 
@@ -30,6 +32,25 @@ def test_what_a_copy_could_not_draw_is_drawn_here(two, monkeypatch):
     drawing.draw_all(two)
     assert all("drawn" not in chart.__dict__ for chart in two)
     assert two[0].drawn[0].startswith(b"\x89PNG")
+
+
+def test_a_copy_that_never_answers_is_ended_and_its_chart_drawn_here(two, monkeypatch):
+    here, draw = os.getpid(), drawing.style.png
+    monkeypatch.setattr(drawing, "LONGEST_S", 0.5)
+    monkeypatch.setattr(drawing.style, "png", lambda figure: draw(figure) if os.getpid() == here else time.sleep(100))
+    began = time.monotonic()
+    drawing.draw_all(two)
+    assert time.monotonic() - began < 10
+    assert two[0].drawn[0].startswith(b"\x89PNG")
+
+
+def test_no_copy_is_made_while_a_thread_imports(two, monkeypatch):
+    importing = threading.Thread(target=time.sleep, args=(0.5,))
+    monkeypatch.setattr(drawing.style, "_importing", importing)
+    importing.start()
+    drawing.draw_all(two)
+    assert all("drawn" in chart.__dict__ for chart in two)
+    assert not importing.is_alive()
 
 
 def test_few_cores_and_a_gpus_process_draw_alone(two, monkeypatch):
