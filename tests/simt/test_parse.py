@@ -387,6 +387,15 @@ def test_source_lines_are_the_innermost() -> None:
     assert sources == [SourceLine("a.cu", 7), SourceLine("b.cuh", 40), None]
 
 
+def test_each_call_into_the_toolkits_headers_has_its_own_line() -> None:
+    inner, outer = ".loc 2 40 1, function_name $L, inlined_at 3 5 2", ".loc 3 5 2, function_name $L, inlined_at 1 {} 1"
+    calls = "".join(f"{outer.format(line)}\n{inner}\nbar.sync 0;\n" for line in (9, 11, 13))
+    files = '.file 1 "a.cu"\n.file 2 "/usr/local/cuda/include/sync.h"\n.file 3 "/usr/local/cuda/include/groups.h"\n'
+    text = f"{HEAD}.entry k() {{\n{calls}ret;}}\n{files}.section .debug_str {{ $L: .b8 0 }}"
+    sources = [one.source for one in parse(text).functions["k"].instructions]
+    assert sources[:3] == [SourceLine("a.cu", line) for line in (9, 11, 13)]
+
+
 def test_the_fixture_of_calls() -> None:
     module = fixture("calls")
     assert (module.version, module.target) == ("9.0", "sm_90")

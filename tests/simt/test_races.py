@@ -55,6 +55,8 @@ CORRECT: dict[str, tuple[int, Callable[[Values], Values]]] = {
     "read_by_all": (128, lambda x: np.full_like(x, x.sum())),
     "halves": (64, lambda x: x[np.arange(64) ^ 2]),
     "acquire_and_release": (64, late),
+    "two_of_three_warps": (96, lambda x: np.full_like(x, x[:64].sum())),
+    "sums_of_warps": (64, np.ones_like),
 }
 
 
@@ -91,6 +93,7 @@ def test_what_programs_rely_on_is_a_note(ptx: str, entry: str) -> None:
     [
         ("two_values", "shared_race"),
         ("sum_without_a_barrier", "shared_race"),
+        ("histogram_without_a_barrier", "shared_race"),
         ("flag_without_a_fence", "shared_race"),
         ("swaps_without_a_barrier", "warp_race"),
     ],

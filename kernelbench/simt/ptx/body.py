@@ -62,7 +62,7 @@ class BodyReader:
         self._waiting: list[_Waiting] = []
         self._variables: list[Variable] = []
         self._source: SourceLine | None = None
-        self._sources: dict[tuple[str, ...], SourceLine | None] = {}
+        self._sources: dict[tuple[str, ...], SourceLine | None] = {}  # by file, line and column
         self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}  # of inlined code: (file, line, column) -> call
         self._opcodes: dict[str, tuple[str, ...]] = {}
         self._line = 0
@@ -202,20 +202,22 @@ class BodyReader:
         key, caller = match.groups()[:3], match.groups()[3:]
         if caller[0] is not None:
             self._callers[key] = caller
-        if match.groups() not in self._sources:
-            self._sources[match.groups()] = self._source_line(key)
-        self._source = self._sources[match.groups()]
+        own = self._outside_the_toolkit(key)  # the same place of a header may have been inlined elsewhere before
+        if own not in self._sources:
+            file, line = self._files.get(int(own[0])), int(own[1])
+            self._sources[own] = SourceLine(file, line) if file is not None and line else None
+        self._source = self._sources[own]
         return match.end()
 
-    def _source_line(self, key: tuple[str, ...]) -> SourceLine | None:
+    def _outside_the_toolkit(self, key: tuple[str, ...]) -> tuple[str, ...]:
+        """The place of the call, where `key` is one in the toolkit's headers."""
         seen = {key}
         while key in self._callers and _TOOLKIT.search(self._files.get(int(key[0])) or ""):
             key = self._callers[key]
             if key in seen:
                 break
             seen.add(key)
-        file, line = self._files.get(int(key[0])), int(key[1])
-        return SourceLine(file, line) if file is not None and line else None
+        return key
 
     def _finish(self, entry: bool) -> Function:
         for waiting in self._waiting:

@@ -39,6 +39,21 @@ bool SharedShadow::report(const Touch& touch, u32 other_warp, u32 other_order, b
     return kind == FaultKind::warp_race || kind == FaultKind::shared_race;
 }
 
+// Whether an update of `warp` replaces the record of its own plain write, which no other warp knows: the update of another
+// warp then races with that write. Without fences, others learn of both together.
+bool SharedShadow::hides_plain_write(u32 cell_write, u32 bits, u32 warp) {
+    if (fenced_ || warp_of(cell_write) != warp || clock_of(cell_write) <= base_ + 1 ||
+        (write_order(bits) != PLAIN && !(bits & AFTER_PLAIN))) {
+        return false;
+    }
+    for (u32 other = 0; other < warps_; ++other) {
+        if (other != warp && known_by(other)[warp] >= clock_of(cell_write)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Whether an access before is unordered with this one. Lanes that execute one instruction together do not race.
 bool SharedShadow::conflicts(const Touch& touch, u32 epoch, u32 lane) const {
     const u32 own = touch.warp.index;
@@ -50,7 +65,7 @@ bool SharedShadow::conflicts(const Touch& touch, u32 epoch, u32 lane) const {
 bool SharedShadow::judge(const Touch& touch, u64 cell) {
     const u32 bits = bits_[cell], own = touch.warp.index;
     if (conflicts(touch, write_[cell], write_lane(bits)) &&
-        report(touch, warp_of(write_[cell]), write_order(bits), touch.purpose == Purpose::write)) {
+        report(touch, warp_of(write_[cell]), write_order_for(own, write_[cell], bits), touch.purpose == Purpose::write)) {
         return true;
     }
     if (touch.purpose == Purpose::read) {
@@ -95,7 +110,8 @@ u32 SharedShadow::suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, P
         for (u64 cell = offsets[lane] >> shift_, end = cell + cells; cell < end; ++cell) {
             const Clock clock = clock_of(write_[cell]);
             const u32 bits = bits_[cell];
-            bad |= (clock > safe && std::min(order, write_order(bits)) < RELAXED) || clock < first;
+            const u32 weaker = std::min(order, write_order_for(warp, write_[cell], bits));
+            bad |= (clock > safe && weaker < RELAXED) || clock < first;
             bad |= purpose != Purpose::read && (clock_of(read_[cell]) > safe || bits & SEVERAL_WARPS);
         }
         quick |= u32(bad) << lane;
@@ -108,7 +124,7 @@ u32 SharedShadow::suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, P
             const u32 write = write_[cell], read = read_[cell], bits = bits_[cell];
             bad |= clock_of(write) < first;
             bad |= late(write, warp) && (write != own || write_lane(bits) != u32(lane)) &&
-                   std::min(order, write_order(bits)) < RELAXED;
+                   std::min(order, write_order_for(warp, write, bits)) < RELAXED;
             bad |= purpose != Purpose::read && (bits & SEVERAL_WARPS || (late(read, warp) &&
                                                 (read != own || read_lane(bits) != u32(lane))));
         }
@@ -167,9 +183,10 @@ void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes,
         const u32 epoch = now_[own] << WARP_BITS | own;
         each_lane(lanes, [&](int lane) {
             for (u64 cell = offsets[lane] >> shift_, end = cell + cells; cell < end; ++cell) {
+                const bool hides = purpose == Purpose::update && hides_plain_write(write_[cell], bits_[cell], own);
                 write_[cell] = epoch;
                 read_[cell] = 0;
-                bits_[cell] = u32(lane) | order << WRITE_ORDER;
+                bits_[cell] = u32(lane) | order << WRITE_ORDER | (hides ? AFTER_PLAIN : 0);
             }
         });
     }

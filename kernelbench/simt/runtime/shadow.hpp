@@ -61,12 +61,16 @@ private:
     static constexpr u32 SEVERAL_LANES = LANES;
     static constexpr u32 READ_LANE = 8, READ_ORDER = 16, WRITE_ORDER = 20;  // shifts; the write's lane is at 0
     static constexpr u32 SEVERAL_WARPS = 1u << 24;
+    static constexpr u32 AFTER_PLAIN = 1u << 25;  // the write is an update, and its warp wrote before, unknown to others
     static constexpr u32 OF_READ = SEVERAL_WARPS | 0xfu << READ_ORDER | 0xffu << READ_LANE;
     static u32 write_lane(u32 bits) { return bits & 0xff; }
     static u32 read_lane(u32 bits) { return bits >> READ_LANE & 0xff; }
     static u32 read_order(u32 bits) { return bits >> READ_ORDER & 0xf; }
     static u32 write_order(u32 bits) { return bits >> WRITE_ORDER & 0xf; }
     static u32 clock_of(u32 epoch) { return epoch >> WARP_BITS; }
+    u32 write_order_for(u32 warp, u32 write, u32 bits) const {
+        return bits & AFTER_PLAIN && warp_of(write) != warp ? u32(PLAIN) : write_order(bits);
+    }
     static u32 warp_of(u32 epoch) { return epoch & (LANES - 1); }
 
     // One lane's access to one cell.
@@ -93,6 +97,7 @@ private:
     bool late(u32 epoch, u32 warp) const {
         return clock_of(epoch) > safe_[warp] && clock_of(epoch) > known_[size_t(warp) * warps_ + warp_of(epoch)];
     }
+    bool hides_plain_write(u32 cell_write, u32 bits, u32 warp);
     bool conflicts(const Touch& touch, u32 epoch, u32 lane) const;
     bool judge(const Touch& touch, u64 cell);
     bool report(const Touch& touch, u32 other_warp, u32 other_order, bool write);

@@ -100,6 +100,30 @@ extern "C" __global__ void acquire_and_release(const int* x, int* y, int n) {
   }
 }
 
+// Warp 0 makes the sum 0, it and warp 1 meet, and both add to it. Warp 2 has no part in that.
+extern "C" __global__ void two_of_three_warps(const int* x, int* y, int n) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;
+  if (threadIdx.x < 64) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    atomicAdd(&sum, x[threadIdx.x]);
+  }
+  __syncthreads();
+  y[threadIdx.x] = sum;
+}
+
+// Lanes of a warp add to its own sum, by two instructions with nothing between them.
+extern "C" __global__ void sums_of_warps(const int* x, int* y, int n) {
+  __shared__ int sums[32];
+  int* own = sums + threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) *own = 0;
+  __syncwarp();
+  if (threadIdx.x % 2) atomicAdd(own, x[threadIdx.x]);
+  else atomicMax(own, 1000000 + n);
+  __syncwarp();
+  y[threadIdx.x] = *own >= 1000000;
+}
+
 // ---- races that programs rely on -----------------------------------------------------------------
 
 // The loop of the CUDA C++ Programming Guide.
@@ -158,6 +182,16 @@ extern "C" __global__ void sum_without_a_barrier(const int* x, int* y, int n) {
   __syncthreads();
   atomicAdd(&sum, x[threadIdx.x]);  // or here
   y[threadIdx.x] = sum;             // here
+}
+
+// Each warp makes its part 0, and all add to all parts. The warp that is first adds to its own part, too.
+extern "C" __global__ void histogram_without_a_barrier(const int* x, int* y, int n) {
+  extern __shared__ int counts[];
+  counts[threadIdx.x] = 0;
+  __syncwarp();
+  atomicAdd(&counts[x[threadIdx.x] % 8], 1);  // here
+  __syncthreads();
+  y[threadIdx.x] = counts[threadIdx.x];
 }
 
 extern "C" __global__ void flag_without_a_fence(const int* x, int* y, int n) {
