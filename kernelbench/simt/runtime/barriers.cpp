@@ -29,8 +29,9 @@ void complete(Block& block, u32 number) {
     if (!barrier.arrived || barrier.arrived < needed) {
         return;
     }
-    u64 waited = 0;
+    u64 waited = 0, ended = 0;  // a warp that ends has arrived at barriers of all threads
     for (WarpState& state : block.warps) {
+        ended |= u64(state.status == WarpStatus::done && !barrier.expected) << state.warp.index;
         if (state.status == WarpStatus::waiting && state.barrier == number) {
             store_result(state, barrier);
             waited |= u64(1) << state.warp.index;
@@ -38,7 +39,7 @@ void complete(Block& block, u32 number) {
         }
     }
     if (block.shadow) {
-        block.shadow->synchronise(barrier.participants, waited);
+        block.shadow->synchronise(barrier.participants | ended, waited);
     }
     barrier = {};
 }
@@ -56,15 +57,16 @@ void complete_cluster(Block& leader) {
     leader.cluster_arrived = 0;
     ++leader.cluster_phase;
     for (u32 k = 0; k < count; ++k) {
-        u64 all = 0;
+        u64 all = 0, left = 0;
         for (WarpState& state : blocks[k].warps) {
-            all |= u64(state.status != WarpStatus::done) << state.warp.index;
+            all |= u64(1) << state.warp.index;
+            left |= u64(state.status != WarpStatus::done) << state.warp.index;
             if (state.status == WarpStatus::waiting && state.barrier == CLUSTER_BARRIER) {
                 resume(state);
             }
         }
         if (blocks[k].shadow) {
-            blocks[k].shadow->synchronise(all, all);
+            blocks[k].shadow->synchronise(all, left);
         }
     }
 }

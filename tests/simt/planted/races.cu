@@ -112,6 +112,15 @@ extern "C" __global__ void two_of_three_warps(const int* x, int* y, int n) {
   y[threadIdx.x] = sum;
 }
 
+// Warp 1 writes and ends; the barrier of the others counts it as arrived.
+extern "C" __global__ void ends_before_the_barrier(const int* x, int* y, int n) {
+  __shared__ int kept[64];
+  kept[threadIdx.x] = x[threadIdx.x];
+  if (threadIdx.x >= 32) return;
+  __syncthreads();
+  y[threadIdx.x] = kept[threadIdx.x + 32];
+}
+
 // Lanes of a warp add to its own sum, by two instructions with nothing between them.
 extern "C" __global__ void sums_of_warps(const int* x, int* y, int n) {
   __shared__ int sums[32];
