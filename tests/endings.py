@@ -18,7 +18,7 @@ def refused(done: Done) -> str:
 
 
 def printed(done: Done) -> str:
-    """What one printed that ended well and had nothing else to say, but how far it was, every 30 s."""
+    """What a command printed that ended well. On stderr it may only have told its progress, as it does every 30 s."""
     said = re.sub(r"^\[\d+/\d+\] .* left\n", "", done[2], flags=re.MULTILINE)
     assert (done[0], said) == (0, ""), done
     return done[1]

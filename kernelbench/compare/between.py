@@ -102,10 +102,10 @@ def _at(run: Run, path: tuple[str, ...]) -> Any:
 def _text(value: Any, field: str) -> str:
     if value is None:
         return "not stated"
-    if isinstance(value, float) and field.endswith("_hz"):
+    if isinstance(value, (int, float)) and field.endswith("_hz"):
         return f"{value / 1e6:g} MHz"
-    if isinstance(value, float):
-        return f"{value:g} W" if field.endswith("_w") else f"{value:g}"
+    if isinstance(value, (int, float)) and field.endswith("_w"):
+        return f"{value:g} W"
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

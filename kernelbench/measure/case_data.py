@@ -14,7 +14,7 @@ from kernelbench.measure.inputs import Inputs
 
 MOST_TOUCHED = 64  # changed input ranges; above this the whole reference is recomputed instead of their rows
 # Memory for so many sets of the case's arrays stays free when a reference is kept or further placements are made:
-# CuPy's softmax works on three more arrays, and PyTorch keeps what its own libraries have freed.
+# CuPy's softmax works on three more arrays, and PyTorch keeps the memory that FlashInfer has freed.
 ARRAYS_FOR_LIBRARIES = 4
 
 

@@ -149,8 +149,9 @@ def svg(figure: Figure) -> str:
 def _numbered_ids(text: str) -> str:
     """Ids by their order: Matplotlib hashes all digits of coordinates, of which the last depends on the processor."""
     hashed = r"\b[A-Za-z]\w*?[0-9a-f]{10}\b"
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(re.findall(f'(?<= id="){hashed}', text)))}
-    return re.sub(f'(?<=["#]){hashed}', lambda found: f"{found[0][0]}{numbers[found[0]]}", text)
+    found = dict.fromkeys(re.findall(f'(?<= id="){hashed}', text))
+    names = {name: f"{name[0]}{number}" for number, name in enumerate(found)}
+    return re.sub(f'(?<=["#]){hashed}', lambda match: names.get(match[0], match[0]), text)
 
 
 def inline_svg(text: str, prefix: str, label: str) -> str:

@@ -90,7 +90,8 @@ def _group_sizes(cut: Cut, itemsize: int) -> Iterator[tuple[int, int, int]]:
 def _held(view: View, cut: Cut, itemsize: int, rows: int, clusters: bool) -> Iterator[Tile]:
     """Tiles of `rows` rows: in registers, then with part of the packs in shared memory.
 
-    Rows that begin anywhere are in registers alone, spread over more blocks, where the GPU has clusters.
+    Rows that begin anywhere stay in registers where the GPU has clusters: in no recorded case there did packs in shared
+    memory make them more than 2 % faster.
     """
     tile = tile_of(view, cut, rows)
     fewer: tuple[int, ...] = FEWER_PACKS

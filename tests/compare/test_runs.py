@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kernelbench.compare.between import differences
 from kernelbench.compare.changes import CHANGES, verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
@@ -52,6 +53,23 @@ def test_a_run_with_itself_gives_only_same(folder: Path) -> None:
 def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> None:
     bare = with_samples(softmax, softmax.samples.iloc[:0])
     assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}
+
+
+def test_what_differs_has_units_and_a_foreign_value_is_told_as_it_is(softmax: Run) -> None:
+    told = {
+        "memory_clock_hz": (3.201e9, 2619000000),
+        "power_limit_w": (700.0, 650),
+        "sm_clock_max_hz": (1.98e9, "fast"),
+    }
+    runs = [
+        replace(softmax, environment={"device": {name: values[number] for name, values in told.items()}})
+        for number in range(2)
+    ]
+    assert differences(*runs, {})[:3] == [
+        "power limit: 700 W, then 650 W",
+        "highest SM clock: 2000 MHz, then fast",
+        "memory clock: 3201 MHz, then 2619 MHz",
+    ]
 
 
 @pytest.mark.exhaustive

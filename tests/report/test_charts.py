@@ -45,6 +45,14 @@ def test_svg_is_the_same_each_time_and_has_no_date(example, written):
         assert "dc:date" not in text
 
 
+def test_a_text_that_looks_like_an_id_stays():
+    figure = Figure()
+    figure.subplots().set_title('"a0123456789" #b0123456789')
+    text = style.svg(figure)
+    assert "a0123456789" in text
+    assert "b0123456789" in text
+
+
 def test_text_stays_text_and_every_implementation_is_named(synthetic_run, written):
     root = ET.parse(written / "time-cold.svg")
     texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}

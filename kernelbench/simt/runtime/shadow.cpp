@@ -39,8 +39,8 @@ bool SharedShadow::report(const Touch& touch, u32 other_warp, u32 other_order, b
     return kind == FaultKind::warp_race || kind == FaultKind::shared_race;
 }
 
-// Whether an update of `warp` replaces the record of its own plain write, which no other warp knows: the update of another
-// warp then races with that write. Without fences, others learn of both together.
+// Whether the record of an update by `warp` replaces that of its own plain write, of which no other warp knows. An update by
+// another warp then races with that write. Without fences, other warps learn of both together.
 bool SharedShadow::hides_plain_write(u32 cell_write, u32 bits, u32 warp) {
     if (fenced_ || warp_of(cell_write) != warp || clock_of(cell_write) <= base_ + 1 ||
         (write_order(bits) != PLAIN && !(bits & AFTER_PLAIN))) {

@@ -61,7 +61,7 @@ private:
     static constexpr u32 SEVERAL_LANES = LANES;
     static constexpr u32 READ_LANE = 8, READ_ORDER = 16, WRITE_ORDER = 20;  // shifts; the write's lane is at 0
     static constexpr u32 SEVERAL_WARPS = 1u << 24;
-    static constexpr u32 AFTER_PLAIN = 1u << 25;  // the write is an update, and its warp wrote before, unknown to others
+    static constexpr u32 AFTER_PLAIN = 1u << 25;  // an update after a plain write of its warp, of which no other warp knows
     static constexpr u32 OF_READ = SEVERAL_WARPS | 0xfu << READ_ORDER | 0xffu << READ_LANE;
     static u32 write_lane(u32 bits) { return bits & 0xff; }
     static u32 read_lane(u32 bits) { return bits >> READ_LANE & 0xff; }
