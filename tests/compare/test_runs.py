@@ -59,7 +59,7 @@ def test_what_differs_has_units_and_a_foreign_value_is_told_as_it_is(softmax: Ru
     told = {
         "memory_clock_hz": (3.201e9, 2619000000),
         "power_limit_w": (700.0, 650),
-        "sm_clock_max_hz": (1.98e9, "fast"),
+        "sm_clock_max_hz": (2e9, "fast"),
     }
     runs = [
         replace(softmax, environment={"device": {name: values[number] for name, values in told.items()}})
