@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -63,7 +63,8 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """The first occurrence by block index; `count`: lanes with this fault at this instruction."""
+    """The first occurrence by block index; `count`: lanes with this fault at this instruction, and at others of its
+    line of which the same is said."""
 
     kind: str
     instruction: ir.Instruction
@@ -83,7 +84,14 @@ def describe(
     records: npt.NDArray[Any], sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int
 ) -> tuple[Fault, ...]:
     """Converts records of the runtime (interface.FAULTS), which are sorted by block."""
-    return tuple(_fault(record, sources, memory, shared_bytes) for record in records)
+    found: dict[str, Fault] = {}
+    for record in records:
+        one = _fault(record, sources, memory, shared_bytes)
+        before = found.get(one.text)
+        found[one.text] = replace(before, count=before.count + one.count) if before else one
+    return tuple(
+        replace(one, text=f"{one.text}; {one.count} times") if one.count > 1 else one for one in found.values()
+    )
 
 
 def _fault(record: Any, sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int) -> Fault:
@@ -92,8 +100,7 @@ def _fault(record: Any, sources: Sequence[ir.Instruction], memory: DeviceMemory,
     one = sources[index]
     block, warp, lane, address, count = (int(record[name]) for name in ("block", "warp", "lane", "address", "count"))
     what = _what(kind, one, address, memory, shared_bytes)
-    more = f"; {count} times" if count > 1 else ""
-    text = f"{_where(one)}: {what}; block {block} warp {warp} lane {lane}{more}"
+    text = f"{_where(one)}: {what}; block {block} warp {warp} lane {lane}"
     return Fault(kind, one, index, block, warp, lane, address, count, text)
 
 

@@ -1,5 +1,6 @@
 """Faults: where they are said to be, how often, and that they do not depend on threads."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,16 @@ def test_reads_that_fail_are_not_a_number_and_the_others_are_right(machine: Mach
     assert np.isnan(found[::2]).all()
     np.testing.assert_array_equal(found[1::2], LANE[1::2])
     machine.memory.free(y)
+
+
+def test_one_sentence_for_two_instructions_of_a_line(machine: Machine, x: Any) -> None:
+    build = Builder()
+    load(build, np.where(LANE < 3, 8, x.address))
+    load(build, np.where(LANE < 2, 8, x.address))
+    build.sources[1] = replace(build.sources[1], source=build.sources[0].source)
+    (fault,) = machine.launch(build.build(), (1,), (32,), []).faults
+    assert fault.count == 5
+    assert str(fault).endswith("a null pointer or nearly; block 0 warp 0 lane 0; 5 times")
 
 
 def test_null_pointer(machine: Machine) -> None:
