@@ -38,7 +38,7 @@ CONSTANTS = ("LANES", "NONE", "WINDOW_SHIFT", "WINDOW_RANK_SHIFT", "SHARED_WINDO
 class Kind(IntEnum):
     """How the interpreter loop treats an instruction."""
 
-    COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE, CALL, RETURN = range(11)
+    COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE, CALL, RETURN, CHOOSE = range(12)
 
 
 class BarrierForm(IntEnum):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
+from kernelbench.simt.faults import access_bytes
 from kernelbench.simt.grouping import Grouping, MachineLines, group_accesses
 from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import (
@@ -29,6 +30,7 @@ from kernelbench.simt.lower import (
     warp,
     warpgroup,
 )
+from kernelbench.simt.lower.choices import choices
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.forms import Lowering
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
@@ -76,6 +78,7 @@ def lower(
     grouping = group_accesses(function, context.flow, context.layout.shared_offset, machine)
     for index, joined in grouping.joined.items():
         context.code[index] = replace(context.code[index], c=joined.bytes, e=joined.first)
+    _check_where_chosen(context)
     return _program(context, grouping)
 
 
@@ -85,6 +88,22 @@ def _lowering(context: Context, one: ir.Instruction) -> Lowering:
     if found is None:
         context.refuse("not supported")
     return found
+
+
+def _check_where_chosen(context: Context) -> None:
+    """Loads whose value may be dropped get a slot for their addresses, in d, and the instructions after which they are
+    checked a list of them, in e; see chosen_loads.cpp."""
+    lists: dict[int, list[int]] = {}
+    for found in choices(context.function.instructions, context.flow):
+        words = lists.setdefault(found.at, [0])
+        words[0] += 1
+        words += [found.load, access_bytes(context.function.instructions[found.load]), len(found.conditions)]
+        for operand, must_be in found.conditions:
+            index, negated = context.predicate(operand)
+            words.append(2 * index + (negated == must_be))
+        context.code[found.load] = replace(context.code[found.load], d=context.discard(8, found.load))
+    for at, words in lists.items():
+        context.code[at] = replace(context.code[at], kind=Kind.CHOOSE, e=context.numbers(words))
 
 
 def _closed(function: ir.Function) -> ir.Function:

@@ -115,9 +115,9 @@ class Context:
             return self.discard(width or 8)
         return self.register(operand, width)
 
-    def discard(self, width: int) -> int:
-        """A slot of `width` bytes that is written and never read."""
-        return self._constant_slot(("discard",), width, [0] * LANES)
+    def discard(self, width: int, owner: object = None) -> int:
+        """A slot of `width` bytes that is written, and that no instruction but its `owner` reads."""
+        return self._constant_slot(("discard", owner), width, [0] * LANES)
 
     def predicate(self, operand: ir.Operand) -> tuple[int, bool]:
         """Index of a predicate, and whether it is negated; `_` is a predicate that is never read."""

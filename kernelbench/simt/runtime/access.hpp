@@ -15,6 +15,7 @@ struct Access {
     Gather gather = nullptr;  // of a store
     u32 joined = NONE;  // bytes of the machine code's access, of which this is a part; NONE: they are the same
     u32 first = 0;      // it counts only for parts whose address, modulo `joined`, is below
+    u32 later = NONE;   // of a load that is checked later: slot for its addresses, 0 where there is nothing to check
     Shape shape;
 };
 
@@ -34,6 +35,15 @@ void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
 // In strict launches: reports hazards and uninitialised reads in the shared memory of `owner`.
 void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
                   Purpose purpose, Block& owner, Gather gather);
+
+// The same for the local memory of each lane.
+void watch_local(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
+                 Purpose purpose);
+
+// chosen_loads.cpp. Keeps the addresses of a load whose value may be dropped; checks such loads, now that `instruction`
+// has decided which lanes use their values.
+void keep_for_later(Warp& warp, const Access& access, u64 window);
+void check_loads(Warp& warp, const Instruction& instruction);
 
 using Resolve = void (*)(Warp&, const Instruction&, u32, Purpose, Access&);
 

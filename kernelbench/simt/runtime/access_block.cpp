@@ -99,19 +99,6 @@ void keep_good(Warp& warp, const Instruction& instruction, u32 bytes, Purpose pu
     access.shape = Shape::scattered;
 }
 
-void check_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
-                 u64 size) {
-    each_lane(access.lanes, [&](int lane) {
-        u8* states = warp.state->local_states + u64(lane) * size + access.at[lane];
-        if (purpose != Purpose::write && std::find(states, states + bytes, 0) != states + bytes) {
-            fault(warp, instruction, FaultKind::uninitialised_local, lane, LOCAL_WINDOW + access.at[lane]);
-        }
-        if (purpose != Purpose::read) {
-            std::memset(states, 1, bytes);
-        }
-    });
-}
-
 // Lanes of `access` in the shared memory of `owner`, as offsets.
 void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access,
                       Block& owner) {
@@ -121,7 +108,9 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     count_shared(state.worker->counters[state.position], instruction, bytes, purpose, access);
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
     state.worker->changes += purpose == Purpose::write;
-    if (launch.strict) {
+    if (launch.strict && access.later != NONE && &owner == state.block) [[unlikely]] {
+        keep_for_later(warp, access, SHARED_WINDOW);
+    } else if (launch.strict) {
         watch_shared(warp, instruction, access.lanes, access.at, bytes, purpose, owner, access.gather);
     }
     for (u64& at : access.at) {
@@ -163,8 +152,10 @@ void access_thread(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
     state.worker->changes += purpose != Purpose::read;
     access.shape = Shape::scattered;
     keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
-    if (watched) {
-        check_local(warp, instruction, bytes, purpose, access, size);
+    if (watched && access.later != NONE) {
+        keep_for_later(warp, access, LOCAL_WINDOW);
+    } else if (watched) {
+        watch_local(warp, instruction, access.lanes, access.at, bytes, purpose);
     }
     for (int lane = 0; lane < LANES; ++lane) {
         access.at[lane] += reinterpret_cast<u64>(state.local) + u64(lane) * size;
@@ -180,6 +171,20 @@ void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u
     } else {
         owner.shadow->access_from_away(warp, instruction, lanes, offsets, bytes, purpose);
     }
+}
+
+void watch_local(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
+                 Purpose purpose) {
+    const u64 size = warp.state->worker->launch->local_bytes;
+    each_lane(lanes, [&](int lane) {
+        u8* states = warp.state->local_states + u64(lane) * size + offsets[lane];
+        if (purpose != Purpose::write && std::find(states, states + bytes, 0) != states + bytes) {
+            fault(warp, instruction, FaultKind::uninitialised_local, lane, LOCAL_WINDOW + offsets[lane]);
+        }
+        if (purpose != Purpose::read) {
+            std::memset(states, 1, bytes);
+        }
+    });
 }
 
 void form_addresses(const Warp& warp, const Instruction& instruction, u64* addresses) {

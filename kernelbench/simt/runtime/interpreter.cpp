@@ -133,6 +133,12 @@ bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
     } else if (instruction.kind == RETURN) {
         give_back(state);
     } else {
+        if (instruction.kind == CHOOSE && lanes) {
+            instruction.run(state.warp, instruction, lanes);
+            if (strict(state.warp)) {
+                check_loads(state.warp, instruction);
+            }
+        }
         ++state.position;
     }
 }

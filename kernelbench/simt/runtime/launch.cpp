@@ -21,7 +21,8 @@ bool is_valid(const Launch& launch) {
         if (instruction.guard != NONE && instruction.guard >= launch.predicate_count) {
             return false;
         }
-        if ((instruction.kind == COMPUTE || instruction.kind == CONVERGE) && !instruction.run) {
+        const bool runs = instruction.kind == COMPUTE || instruction.kind == CONVERGE || instruction.kind == CHOOSE;
+        if (runs && !instruction.run) {
             return false;
         }
         const bool jumps = instruction.kind == BRANCH || instruction.kind == CALL;

@@ -40,6 +40,10 @@ void load(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve
     access.lanes = lanes;
     access.joined = instruction.c;
     access.first = instruction.e;
+    access.later = instruction.d;
+    if (access.later != NONE) [[unlikely]] {
+        std::memset(warp.registers + access.later, 0, LANES * sizeof(u64));
+    }
     form_addresses(warp, instruction, access.at);
     resolve(warp, instruction, count * sizeof(Element), Purpose::read, access);
     if (access.shape == Shape::contiguous) {

@@ -46,9 +46,10 @@ constexpr u32 COMPARISON_SHIFT = 16;  // position of the comparison above the mo
 // ---- Of instructions ------------------------------------------------------------------------------
 
 // YIELD: a poll or a sleep, which ends the warp's turn after its operation, if it has one. CONVERGE: an operation with
-// a mask of lanes, in `e`, that execute it together.
+// a mask of lanes, in `e`, that execute it together. CHOOSE: an operation after which loads before it are checked, see
+// check_loads.
 SIMT_ENUM(enum, Kind, u32, COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE,
-    CALL, RETURN)
+    CALL, RETURN, CHOOSE)
 
 SIMT_ENUM(enum, BarrierForm, u32,
     SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT, MBARRIER_WAIT)

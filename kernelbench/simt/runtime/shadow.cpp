@@ -161,8 +161,9 @@ void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes,
     if (order == PLAIN && find_row(lanes, offsets, cells, row) && access_row(row, own, purpose, order)) {
         return;
     }
-    if (const u64 tick = ticks(warp); tick != tick_) {
+    if (const u64 tick = ticks(warp); tick != tick_ || &instruction != last_) {
         tick_ = tick;
+        last_ = &instruction;
         peers_ = 0;
     }
     const u32 wrong = suspects(own, lanes, offsets, cells, purpose, order);

@@ -118,6 +118,7 @@ private:
     Clock base_ = 0;  // the latest clock of the block before
     Clock latest_ = 0;
     u64 tick_ = 0;    // of the last access, whose instruction may serve its lanes one after the other
+    const Instruction* last_ = nullptr;  // that instruction
     u32 peers_ = 0;   // lanes that this instruction has served
     bool fenced_ = false;  // some warp of this block published something
     std::vector<u32> write_, read_, bits_;  // per cell
