@@ -57,7 +57,7 @@ def history(suite: str | None, folder: Path | None, out: Path | None, every: boo
 
 def _show(found: Histories, *, every: bool) -> None:
     """Per suite and GPU the answer, then every event, the rows and the runs."""
-    from kernelbench.report.history_text import answer, event_lines, runs_table, trends_table
+    from kernelbench.report.history_text import answer, event_lines, left_out_table, runs_table, trends_table
 
     for one in found.found:
         tell(answer(one))
@@ -65,7 +65,8 @@ def _show(found: Histories, *, every: bool) -> None:
             tell(*event_lines(one, event))
         if table := trends_table(one, every=every):
             console().print(table)
-        console().print(runs_table(one))
+        console().print(runs_table(one, found.folder))
         if one.single:
             tell(f"{one.single} rows have a time in one run only.")
-    tell(*(f"Left out: {reason}" for reason in found.left_out))
+    if found.left_out:
+        console().print(left_out_table(found.left_out, found.folder))
