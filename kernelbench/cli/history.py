@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Also list rows that did not change.")
 @FORM
 def history(suite: str | None, folder: Path | None, out: Path | None, every: bool, form: str) -> None:
-    """Runs of a folder in time: which rows changed, at which run, and what else changed there. No GPU needed.
+    """Say which rows changed over the runs of a folder, at which run, and what else changed there. No GPU needed.
 
     The runs of each suite on one model of GPU are put in the order in which they started. A row has a step where
-    its time changes by more than noise explains: the bands of `compare RUN RUN`, and the scatter of the runs.
-    Beside each step stands what may be to blame: machine code, commit, driver, versions.
+    its time changes by more than noise explains: by more than `compare RUN RUN` allows for, and by more than the
+    runs scatter. Each step names what may be its cause: machine code, commit, driver, versions.
 
     \b
     Examples:
