@@ -33,7 +33,7 @@ SAMPLED = "only a sample of the blocks was checked; --full checks all"
 def check(suites: tuple[str, ...], form: str, **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 
-    Inputs are drawn from every distribution that the operation has, whatever the suite is timed on.
+    Inputs are drawn from every distribution that the operation has, not only from the suite's.
 
     \b
     Examples:

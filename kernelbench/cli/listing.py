@@ -195,10 +195,10 @@ def overview(own: Sequence[Path] = ()) -> Listing:
     "--check",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="With claims: tell every mistake of this ledger entry, with its line, instead.",
+    help="With claims: check this ledger entry, and name every mistake with its line.",
 )
 def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | None) -> None:
-    """Suites, kernels, devices, runs or claims; how many there are of each if none is named.
+    """List suites, kernels, devices, runs or claims. Without a name, say how many there are of each.
 
     \b
     Examples:

@@ -15,15 +15,15 @@ from kernelbench.core.errors import InputError
 @click.option(
     "--out",
     type=OUT_FILE,
-    help="The HTML file.  [default: report.html, of two runs changes.html, in your run's folder]",
+    help="The HTML file.  [default: report.html in your run's folder; for two runs changes.html]",
 )
 def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> None:
     """Write a run, what changed between two, or the runs of several GPUs as one HTML page. No GPU needed.
 
-    RUN is a folder, or the name of a run or of a suite; left out, it is your newest run, else the recorded run
-    that kernelbench ships. Charts as PNG and SVG files, comparison.csv, claims.csv and claims.json go beside the
-    page of a run. The page of a recorded run goes into a folder below your results/runs: recorded runs stay as
-    they are.
+    RUN is a folder, or the name of a run or of a suite. Without RUN, the command takes your newest run, or the
+    recorded run that kernelbench ships if you have none. Charts as PNG and SVG files, comparison.csv, claims.csv
+    and claims.json go beside the page of a run. The page of a recorded run goes into a folder below your
+    results/runs: recorded runs stay as they are.
 
     The page of two runs shows what `compare RUN RUN` finds: rows that changed, claims whose verdict changed, and
     what else differs. Folders of runs, one per GPU, make a page of GPUs side by side: claims whose verdicts differ,

@@ -161,8 +161,8 @@ async def _until_gone(nannies: Sequence[Nanny], address: str, security: Security
 @contextmanager
 def of_a_cluster(address: str, tls: Path | None) -> Iterator[Client]:
     """A cluster of hosts. InputError where its scheduler does not answer."""
-    security = private.security_of(address, tls)
     require_dask()
+    security = private.security_of(address, tls)
     from distributed import Client
 
     try:

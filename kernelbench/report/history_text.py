@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.history import Event, History, Moment, Step, Trend
@@ -78,9 +80,19 @@ def labels_of(found: History) -> dict[str, str]:
     return view.case_labels({trend.case: key_words(trend.case) for trend in found.trends})
 
 
-def runs_table(found: History) -> RenderableType:
-    """The runs by number, as other tables name them."""
-    return list_table(RUNS, run_lines(found), "Runs")
+def runs_table(found: History, folder: Path) -> RenderableType:
+    """The runs by number, as other tables name them, each by its place in `folder`."""
+    lines = [(*others, os.path.relpath(place, folder)) for *others, place in run_lines(found)]
+    table = list_table(RUNS, lines, "Runs")
+    table.caption = f"folder: in {folder}"
+    return table
+
+
+def left_out_table(left_out: Sequence[str], folder: Path) -> RenderableType:
+    """Runs in `folder` that are no part of a history, and why."""
+    return list_table(
+        ("run", "reason"), [one.removeprefix(f"{folder}/").split(": ", 1) for one in left_out], "Left out"
+    )
 
 
 def run_lines(found: History) -> list[tuple[int, str, str, str]]:

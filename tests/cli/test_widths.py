@@ -13,9 +13,10 @@ from typing import TypeVar
 
 import pytest
 
-from kernelbench.cli import compare, explain, progress, run, terminal
+from kernelbench.cli import compare, explain, history, progress, run, terminal
 from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.comparison import ComparedRow
+from kernelbench.compare.history import history_of
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.step_sums import sum_of
@@ -27,6 +28,7 @@ from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import changes_between
+from kernelbench.walks.history import Histories
 from tests.conftest import Command
 from tests.two_runs import slowed
 
@@ -170,6 +172,30 @@ def test_what_changed_between_two_runs(at: At) -> None:
     text = at(60, lambda: compare._show_two(changes, "table", None, every=False))
     assert text.startswith(f"11 SLOWER, 0 FASTER, 0 UNSURE, {sum(bool(row.times) for row in run.rows) - 11} SAME")
     assert sum(line.endswith("SLOWER") for line in map(str.rstrip, text.splitlines())) == 11
+
+
+@pytest.mark.parametrize("name", ["{}-nvidia-h200-after-the-update-of-the-driver", "night{}", "{}" + 90 * "x"])
+def test_a_history_of_long_folders(name: str, at: At) -> None:
+    """Names of runs are folded where they do not fit; what all share is told once."""
+    folder = Path("/shared") / "_".join(30 * ["nightly"])
+    recorded = read_run(places.RECORDED / "h200" / "softmax")
+    changed = slowed(recorded, 1.1, lambda row: row.implementation == "oneflow")
+    runs = [
+        replace(
+            one, folder=folder / name.format(number), environment={**one.environment, "started": f"2026-11-0{number}"}
+        )
+        for number, one in enumerate((recorded, changed, changed), 1)
+    ]
+    found = Histories(folder, [history_of(runs)], [f"{folder / name.format(4)}: a run of the simulator, without times"])
+    for width in WIDTHS:
+        text = at(width, lambda: history._show(found, every=False))
+        assert max(map(len, text.splitlines())) <= width
+        letters = "".join(text.split())
+        assert letters.count(str(folder)) == 1
+        assert all(name.format(number) in letters for number in range(1, 4))
+        assert not Counter(f"{name.format(4)}arunofthesimulator,withouttimes") - Counter(
+            letters[letters.index("Left") :]
+        )
 
 
 @pytest.mark.parametrize("arguments", ["list", "list kernels", "plan softmax --filter seq=16"])
