@@ -126,7 +126,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
 
     chosen = _chosen(answer, caches, only)
     out = console()
-    tell(*summary.headline(answer.run, answer.comparison, answer.verdicts))
+    tell(*summary.run_headline(answer.run, answer.comparison, answer.verdicts))
     tell(f"Comparing within {which}", limits_line(answer.run), "")
     out.print(comparison_table(chosen, answer.run))
     if beside := peer_texts.table(answer.run):

@@ -86,7 +86,7 @@ def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], Ab
         return
     if form != formats.TABLE:
         rows = [row for one in found for row in explanation.records(one)]
-        say(formats.formatted(form, rows))
+        say(formats.format_rows(form, rows))
         return
     out = console()
     shown: dict[str, list[CaseExplanation]] = {}
@@ -112,7 +112,7 @@ def _show_report(found: ReportExplanation, form: str) -> None:
     if form == "json":
         say(explanation.as_json([found]))
     elif form != formats.TABLE:
-        say(formats.formatted(form, hardware.records(found.launches)))
+        say(formats.format_rows(form, hardware.records(found.launches)))
     else:
         for part in hardware.report_parts(found):
             console().print(part)

@@ -59,7 +59,7 @@ OUT_FILE = _Output(path_type=Path, dir_okay=False)
 OUT_FOLDER = _Output(path_type=Path, file_okay=False)
 
 
-def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+def parse_names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
     found = tuple(part.strip() for part in value.split(",") if part.strip()) if value is not None else ()
     if value is not None and not found:
         raise InputError(f"{parameter.opts[0]} '{value}': names nothing; leave the option out for all")
@@ -67,7 +67,7 @@ def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
 
 
 def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    caches = names(ctx, parameter, value)
+    caches = parse_names(ctx, parameter, value)
     unknown = [cache for cache in caches if cache not in ("cold", "warm")]
     if unknown:
         raise InputError(f"--cache {value}: unknown cache state '{unknown[0]}'; expected cold, warm or cold,warm")
@@ -91,7 +91,7 @@ def suite_names(ctx: click.Context, parameter: click.Parameter, incomplete: str)
 
 
 SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...", shell_complete=suite_names)
-ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
+ONLY = click.option("--only", callback=parse_names, metavar="NAME,..", help="Only these implementations.")
 FILTER = click.option(
     "--filter",
     "filters",
@@ -108,7 +108,11 @@ SET = click.option(
     help="Replace the suite's sizes, as in seq=77,100,333, or whole shapes, as in shape=64x77.",
 )
 DTYPE = click.option(
-    "--dtype", "dtypes", callback=names, metavar="TYPE,..", help="Replace the suite's types, as in float16,bfloat16."
+    "--dtype",
+    "dtypes",
+    callback=parse_names,
+    metavar="TYPE,..",
+    help="Replace the suite's types, as in float16,bfloat16.",
 )
 SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
 KERNELS = click.option(
@@ -158,7 +162,7 @@ DEVICE = click.option(
 )
 INPUTS = click.option(
     "--inputs",
-    callback=names,
+    callback=parse_names,
     metavar="NAME,..",
     help="Distributions to verify on: normal, uniform, zeros, ones, large, masked.  [default: all]",
 )

@@ -37,7 +37,7 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
       kernelbench report results/h200 results/h100
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.report.change_page import sentences
+    from kernelbench.report.change_page import change_sentences
     from kernelbench.walks.fleet_report import report_folders
     from kernelbench.walks.report import report_changes
 
@@ -52,7 +52,7 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
         page, said = report_folders(folders, out, ConsoleProgress(lasting=False))
     elif len(runs) == 2:
         changes, page = report_changes(*runs, out, ConsoleProgress())
-        said = sentences(changes)
+        said = change_sentences(changes)
     else:
         _one(runs[0] if runs else None, baseline, out)
         return
@@ -64,7 +64,7 @@ def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     from kernelbench.cli import run_fleet
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.fleet.folder import find_fleet
-    from kernelbench.report.summary import headline
+    from kernelbench.report.summary import run_headline
     from kernelbench.walks.compare import answer_of
     from kernelbench.walks.report import report as walk
 
@@ -74,7 +74,7 @@ def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
         run_fleet.report(fleet, out)
         return
     answer, which = answer_of(run_name, baseline, ConsoleProgress(lasting=False))
-    tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
+    tell(*run_headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
     page = walk(answer, out, ConsoleProgress())
     say(f"written to {page}")
 

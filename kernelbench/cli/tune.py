@@ -18,7 +18,7 @@ from kernelbench.cli.options import (
     OUT_FILE,
     OUT_FOLDER,
     TEXT,
-    names,
+    parse_names,
     request_of,
 )
 from kernelbench.cli.terminal import console, say, tell
@@ -48,7 +48,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 @click.option(
     "--implementation",
     "implementations",
-    callback=names,
+    callback=parse_names,
     metavar="NAME,..",
     help="Only these kernels.  [default: all kernels of the operation that can be tuned]",
 )

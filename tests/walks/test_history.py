@@ -51,7 +51,7 @@ def test_the_answer_comes_first_then_the_step_and_its_suspects(nightly: Path, co
 
 def test_csv_and_json_have_every_row(nightly: Path, command: Command) -> None:
     lines = list(csv.DictReader(io.StringIO(ended(0, command("history", "--format", "csv"))[0])))
-    assert list(lines[0]) == columns.names(columns.HISTORY)
+    assert list(lines[0]) == columns.column_names(columns.HISTORY)
     assert [(line["implementation"], bool(line["step"])) for line in lines] == [("good", True), ("other", False)] * 2
     assert {line["runs"] for line in lines} == {"4"}
     (found,) = json.loads(ended(0, command("history", "--format", "json"))[0])["histories"]
