@@ -11,11 +11,11 @@ from typing import Any
 
 from kernelbench.compare.ledger_schema import FLAGS
 from kernelbench.compare.recorded import Judged, Standing
-from kernelbench.compare.verdicts import VERDICTS, listed
+from kernelbench.compare.verdicts import VERDICTS, some_labels
 from kernelbench.core.units import digits, share_text, time_text
 from kernelbench.report import style
 from kernelbench.report.claim_chart import QUANTITIES, claim_figure
-from kernelbench.report.claim_story import CaseLine, ClaimStory, story
+from kernelbench.report.claim_story import CaseLine, ClaimStory, claim_story
 
 WORDS: Mapping[str, str] = {
     "holds": "hold",
@@ -78,7 +78,7 @@ def _claim_page(one: Standing, charts: Sequence[str]) -> str:
     by = f", by {one.decided_by}" if one.decided_by != "times" and one.runs else ""
     parts = [f"# {one.claim.title}\n", f"**{one.verdict}**{by}: {one.measured}\n"]
     labels: Mapping[str, str] = {}
-    stories = [story(one.claim, judged.verdict, judged.why, judged.suite, labels) for judged in one.runs]
+    stories = [claim_story(one.claim, judged.verdict, judged.why, judged.suite, labels) for judged in one.runs]
     pictures = {name: f"![Each case as measured, beside what was required]({name})\n" for name in charts}
     alone = len(pictures) == 1  # of several, each stands below the name of its suite
     parts += [*(pictures.values() if alone else ()), _said(one), _required(one)]
@@ -151,7 +151,7 @@ def _alike(cases: Sequence[CaseLine]) -> Sequence[CaseLine]:
     groups: dict[tuple[str, str], list[CaseLine]] = {}
     for line in cases:
         groups.setdefault((line.met, line.text), []).append(line)
-    return [replace(own[0], case=listed([line.case for line in own])) for own in groups.values()]
+    return [replace(own[0], case=some_labels([line.case for line in own])) for own in groups.values()]
 
 
 def _differs(one: Standing) -> str:

@@ -43,7 +43,7 @@ import readme_blocks
 from kernelbench.cli.commands import cli
 from kernelbench.compare.changes import CHANGES
 from kernelbench.compare.comparison import COMPARISON
-from kernelbench.compare.recorded import standings
+from kernelbench.compare.recorded import ledger_standings
 from kernelbench.core import columns, places
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
@@ -190,7 +190,7 @@ def columns_block() -> str:
 
 def pages(run: Path = readme_blocks.RECORDED, results: Path = places.RECORDED) -> Mapping[Path, str]:
     """Every page that this makes, wholly or in part, as it should read."""
-    judged = standings(results)
+    judged = ledger_standings(results)
     summary = f"{claims_page.summary(judged)} [Every one of them, and why](docs/claims.md)."
 
     readme, tutorial = ROOT / "README.md", ROOT / "docs" / "tutorial.md"

@@ -35,13 +35,14 @@ def newest_runs(results: Path) -> Mapping[str, Run]:
 
 def elementwise_block(runs: Mapping[str, Run]) -> str:
     """A line per element-wise operation: how its best peer and the copy compare, over all cases of the recorded run."""
-    lines = ["| operation | cases | ahead, mean | least | of the copy, least |", "|---|--:|--:|--:|--:|"]
+    lines = ["| operation | GPU | cases | ahead, mean | least | of the copy, least |", "|---|---|--:|--:|--:|--:|"]
     for name in ELEMENTWISE:
-        if found := peers.pairs(runs[f"peers_{name}"]) if f"peers_{name}" in runs else ():
+        run = runs.get(f"peers_{name}")
+        if run and (found := peers.pairs(run)):
             ahead, shares = [pair.ahead for pair in found], [pair.share for pair in found if pair.share]
             ratios = (view.ratio_text(geometric_mean(ahead)), view.ratio_text(min(ahead)))
             share = f"{min(shares):.2f}" if shares else ""
-            lines.append(f"| `{name}` | {len(found)} | {' | '.join(ratios)} | {share} |")
+            lines.append(f"| `{name}` | {run.device} | {len(found)} | {' | '.join(ratios)} | {share} |")
     return "\n".join(lines) if len(lines) > 2 else ""
 
 

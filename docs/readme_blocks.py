@@ -33,10 +33,10 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
 
 @cache
 def _answer(run: Path) -> Answer:
-    from kernelbench.compare.answer import answer
+    from kernelbench.compare.answer import judge_run
     from kernelbench.runs.results import read_run
 
-    return answer(read_run(run), BASELINE)
+    return judge_run(read_run(run), BASELINE)
 
 
 def readme_chart(run: Path) -> Mapping[Path, str]:

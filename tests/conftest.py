@@ -16,7 +16,7 @@ import pytest
 from kernelbench import build, devices
 from kernelbench.build import Compiler, find_compiler
 from kernelbench.compare import recorded
-from kernelbench.compare.recorded import Standing, standings
+from kernelbench.compare.recorded import Standing, ledger_standings
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Limits
@@ -178,13 +178,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 @pytest.fixture(scope="session")
 def judged() -> list[Standing]:
     """Every published comparison on the recorded runs, which takes seconds."""
-    return standings()
+    return ledger_standings()
 
 
 @pytest.fixture
 def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
     """`list claims` lists those."""
-    monkeypatch.setattr(recorded, "standings", lambda progress: judged)
+    monkeypatch.setattr(recorded, "ledger_standings", lambda progress: judged)
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ class FakeDevice:
         generator = np.random.default_rng(seed)
         for position, spec in enumerate(specs):
             if spec.role == "input":
-                values = distributions.draw(np, generator, spec, 0, arrays[spec.name].size, seed + position)
+                values = distributions.draw_input(np, generator, spec, 0, arrays[spec.name].size, seed + position)
                 arrays[spec.name][...] = dtypes.narrow(np, values, spec.dtype).reshape(spec.shape)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:

@@ -78,7 +78,7 @@ def shell_words(page: Path) -> Iterator[list[str]]:
 
 @pytest.mark.exhaustive  # makes all of them: 27 s
 def test_made_pages_are_up_to_date(make: ModuleType, judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make, "standings", lambda results: judged)
+    monkeypatch.setattr(make, "ledger_standings", lambda results: judged)
     pages = {path: text for path, text in make.pages().items() if path != CLI_PAGE}
     old = [str(path.relative_to(ROOT)) for path in make.out_of_date(pages)]
     assert old == [], "out of date; run `python docs/make.py`"
@@ -202,7 +202,7 @@ softmax,torch,,float32,5x4,1,aligned,99,0,0,True,
 
 
 def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) -> None:
-    judged = make.standings(tmp_path)
+    judged = make.ledger_standings(tmp_path)
     page = make.claims_page.claims_page(judged)
     assert "| **not decided** |  |  |" in page
     assert make.claims_page.summary(judged).startswith("**55 of 55 published claims are not decided**. ")

@@ -175,10 +175,10 @@ def test_the_readmes_run_reads_alike_from_the_wheel(site: Path, tmp_path: Path) 
 
 @pytest.mark.exhaustive
 def test_claims_have_the_verdicts_of_the_checkout_though_samples_are_left_out(site: Path, tmp_path: Path) -> None:
-    from kernelbench.compare.recorded import standings
+    from kernelbench.compare.recorded import ledger_standings
 
-    assert [(one.claim.id, one.verdict) for one in standings(site / DATA / "results")] == [
-        (one.claim.id, one.verdict) for one in standings(ROOT / "results")
+    assert [(one.claim.id, one.verdict) for one in ledger_standings(site / DATA / "results")] == [
+        (one.claim.id, one.verdict) for one in ledger_standings(ROOT / "results")
     ]
 
 

@@ -49,7 +49,7 @@ def write_copy(run: Run, folder: Path) -> Path:
     """The run, with its times and samples as they are now, as a folder."""
     shutil.copytree(run.folder, folder)
     table = pandas.read_csv(results_file(folder), dtype=str, keep_default_na=False)
-    table = table.drop(columns=[name for name in columns.names(columns.COUNTERS) if name in table])
+    table = table.drop(columns=[name for name in columns.column_names(columns.COUNTERS) if name in table])
     for name in TIMES:
         table[name] = [getattr(row, name) for row in run.rows]
     (folder / PACKED_RESULTS_FILE).unlink(missing_ok=True)

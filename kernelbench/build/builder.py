@@ -17,12 +17,12 @@ from kernelbench.build.code_notes import note_all
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.facts import entry_facts
-from kernelbench.build.limits import advice, kept_output, limit
+from kernelbench.build.limits import kept_output, limit_advice, limit_compiler
 from kernelbench.build.request import BuildRequest, require_plain, rule_of, shown_path
 from kernelbench.core import processes
 from kernelbench.core.errors import BuildError, InputError
 from kernelbench.core.records import Binary, EntryFacts
-from kernelbench.core.sources import content
+from kernelbench.core.sources import source_content
 
 # on_done(request, result, done, total), called in the caller's thread as each request is finished
 OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]
@@ -116,7 +116,7 @@ def _build_one(
     try:
         source = files.hash(str(request.source.absolute()))
         if not source:
-            content(request.source.absolute())  # raises the reason
+            source_content(request.source.absolute())  # raises the reason
         entry, cached = cache.find(request_key(request, compiler, source), request, files), True
         if entry is None:
             entry, cached = _compile(request, compiler, cache, compilers), False
@@ -192,7 +192,7 @@ class _Compilers:
                 process = processes.start(command, environment, output, workspace)
             except OSError as error:
                 raise _failure(f"nvcc cannot be started: {error}", shown, "") from error
-            limit(process.pid)
+            limit_compiler(process.pid)
             self._running.add(process)
         try:
             processes.wait(process, self._timeout_s)
@@ -208,7 +208,7 @@ class _Compilers:
             if _KILLED.search(text):
                 more = "memory may have run out: end other programs, or give the container more memory"
                 raise _failure(f"{text}; {more}", shown, log, _Killed)
-            raise _failure(f"{text}{advice(log)}{_disk_advice(log)}", shown, log)
+            raise _failure(f"{text}{limit_advice(log)}{_disk_advice(log)}", shown, log)
         return log
 
     def stop(self) -> None:

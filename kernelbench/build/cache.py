@@ -20,7 +20,7 @@ from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.request import BuildRequest
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import EntryFacts
-from kernelbench.core.workspaces import put_away, sweep, workspace
+from kernelbench.core.workspaces import delete_old_workspaces, put_away, workspace
 
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
 LIBRARY, DEPENDENCIES = "library.so", "dependencies.json"
@@ -58,7 +58,7 @@ class Cache:
         self.folder = folder
         with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
-        sweep(folder)
+        delete_old_workspaces(folder)
 
     def find(self, key: str, request: BuildRequest, files: Files) -> Entry | None:
         """The entry of this request key whose files are unchanged; None if there is none, or if it is damaged."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernelbench.build.request import BuildRequest
 from kernelbench.core.errors import InputError
-from kernelbench.core.sources import content
+from kernelbench.core.sources import source_content
 
 _ASKS = b"__has_include"
 _NAME, _ESCAPED = re.compile(rb"(?:\\[ \t#:]|\S)+"), re.compile(rb"\\([ \t#:])|\$(\$)")  # in a make rule
@@ -37,7 +37,7 @@ class Files:
         """Hash of the content of a regular file; '' if it cannot be read."""
         if path not in self._hashes:
             try:
-                self._hashes[path] = sha256(content(Path(path))).hexdigest()
+                self._hashes[path] = sha256(source_content(Path(path))).hexdigest()
             except (InputError, ValueError):
                 self._hashes[path] = ""
         return self._hashes[path]
@@ -150,7 +150,7 @@ def _asks(paths: Iterable[str], request: BuildRequest) -> bool:
         foreign = _spelled(path, request).startswith("/") or (toolkit and path.startswith(f"{toolkit}/"))
         if not foreign:
             try:
-                text = content(Path(path))
+                text = source_content(Path(path))
             except InputError:
                 return True
             if _ASKS in _CONTINUED.sub(b"", text):

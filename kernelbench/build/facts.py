@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from kernelbench.build.ptx import accesses
+from kernelbench.build.ptx import ptx_accesses
 from kernelbench.core.records import EntryFacts
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
@@ -31,7 +31,7 @@ def entry_facts(ptx: str, ptxas_log: str) -> dict[str, EntryFacts]:
     """
     usage = ptxas_usage(ptxas_log)
     facts = {}
-    for entry, found in accesses(ptx).items():
+    for entry, found in ptx_accesses(ptx).items():
         if entry not in usage:
             raise ValueError(f"ptxas -v reported nothing about entry '{entry}'")
         facts[entry] = EntryFacts(

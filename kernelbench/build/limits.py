@@ -16,7 +16,7 @@ _ADVICE = {
 }
 
 
-def limit(process: int) -> None:
+def limit_compiler(process: int) -> None:
     """Set both limits on a compiler that has just started, and so on its children. Lower limits are kept."""
     for which, most in ((resource.RLIMIT_DATA, MEMORY_BYTES), (resource.RLIMIT_FSIZE, FILE_BYTES)):
         with suppress(OSError):  # it has ended already
@@ -25,7 +25,7 @@ def limit(process: int) -> None:
                 resource.prlimit(process, which, (most, hard))
 
 
-def advice(log: str) -> str:
+def limit_advice(log: str) -> str:
     """Advice for a compiler that reached a limit; '' for one that did not."""
     return next((f"; {text}" for said, text in _ADVICE.items() if said in log), "")
 

@@ -55,7 +55,7 @@ class _Operand:
     names: tuple[str, ...]
 
 
-def accesses(ptx: str) -> dict[str, Accesses]:
+def ptx_accesses(ptx: str) -> dict[str, Accesses]:
     """Loads and stores of every entry of a PTX module."""
     text = _IGNORED.sub("", ptx)
     found = {}
@@ -65,7 +65,7 @@ def accesses(ptx: str) -> dict[str, Accesses]:
     return found
 
 
-def functions(ptx: str) -> dict[str, list[tuple[str, str]]]:
+def function_bodies(ptx: str) -> dict[str, list[tuple[str, str]]]:
     """Instructions of every kernel and device function with a body: opcode, and operands as written."""
     text = _IGNORED.sub("", ptx)
     return {

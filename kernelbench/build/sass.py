@@ -20,8 +20,16 @@ from typing import Literal
 
 from kernelbench.build.compiler import Compiler, wheel_folders
 from kernelbench.build.machine_code import code_bytes
-from kernelbench.build.ptx import functions
-from kernelbench.build.sass_changes import SASS_CLASS, SPACES, Access, changes, copies, moved, spaces_resolved
+from kernelbench.build.ptx import function_bodies
+from kernelbench.build.sass_changes import (
+    SASS_CLASS,
+    SPACES,
+    Access,
+    copies,
+    machine_code_changes,
+    moved_loads,
+    spaces_resolved,
+)
 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
 _LINE_TOOLS = (("nvdisasm", ("-c", "-gp")),)  # with the line of the PTX above the instructions made of it
@@ -135,7 +143,7 @@ def cross_check(ptx_text: str, entry: str, sass_text: str | None) -> SassCheck:
 
 def cross_check_all(ptx_text: str, entries: Iterable[str], sass_text: str | None) -> dict[str, SassCheck]:
     """The same for several entries of a module."""
-    known = functions(ptx_text)
+    known = function_bodies(ptx_text)
     code = None if sass_text is None else sass_functions(sass_text)
     return {entry: _cross_check(known, entry, code) for entry in entries}
 
@@ -151,7 +159,7 @@ def _cross_check(known: Mapping[str, list[tuple[str, str]]], entry: str, code: M
     sass = Counter(_sass_accesses(code[entry]))
     resolved = spaces_resolved(ptx, sass)
     early = Counter(_ptx_accesses(known, entry, before=_PTX_JUMPS)), Counter(_sass_accesses(_before_exit(code[entry])))
-    found = [*changes(*resolved), *moved(*resolved, *early)]
+    found = [*machine_code_changes(*resolved), *moved_loads(*resolved, *early)]
     return SassCheck(entry, "changed" if found else "same", "; ".join(found), ptx, sass, copies(*resolved))
 
 

@@ -35,7 +35,7 @@ def spaces_resolved(ptx: Counter[Access], sass: Counter[Access]) -> tuple[Counte
     return +ptx, +sass
 
 
-def changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
+def machine_code_changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
     merged, others = [], []
     for name in sorted({name for name, _ in ptx | sass}):
         before = {size: count for (one, size), count in sorted(ptx.items()) if one == name}
@@ -74,7 +74,7 @@ def _part_of_a_loop(name: str, sass: Counter[Access]) -> bool:
     return loop and (name.startswith("ld") or (name == "st" and sass["atom", 0] > 0))
 
 
-def moved(
+def moved_loads(
     ptx: Counter[Access], sass: Counter[Access], ptx_early: Counter[Access], sass_early: Counter[Access]
 ) -> Iterator[str]:
     """Loads that every warp executes in the PTX, but in the SASS only warps that do not end early."""

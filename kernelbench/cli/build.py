@@ -47,7 +47,7 @@ def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: st
     from concurrent.futures import ThreadPoolExecutor
 
     from kernelbench.build import code_notes
-    from kernelbench.report.formats import TABLE, formatted
+    from kernelbench.report.formats import TABLE, format_rows
     from kernelbench.report.tables import build_table
 
     labels = labels_of(found)
@@ -67,7 +67,7 @@ def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: st
     if form == TABLE:
         console().print(build_table(lines))
     else:
-        say(formatted(form, [asdict(line) for line in lines]))
+        say(format_rows(form, [asdict(line) for line in lines]))
 
 
 def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:

@@ -33,7 +33,7 @@ SAMPLED = "only a sample of the blocks was checked; --full checks all"
 def check(suites: tuple[str, ...], form: str, **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 
-    Inputs are drawn from every distribution that the operation has, whatever the suite is timed on.
+    Inputs are drawn from every distribution that the operation has, not only from the suite's.
 
     \b
     Examples:
@@ -44,14 +44,14 @@ def check(suites: tuple[str, ...], form: str, **options: Any) -> int:
       kernelbench check softmax --cu my.cu --entry my_softmax --only my --set seq=77
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.report.formats import TABLE, formatted
+    from kernelbench.report.formats import TABLE, format_rows
     from kernelbench.walks.check import check as walk
 
     results = walk(request_of(suites, options), ConsoleProgress())
     if form == TABLE:
         show(results)
     else:
-        say(formatted(form, list(map(_record, results))))
+        say(format_rows(form, list(map(_record, results))))
     if not any(one.check for one in results):
         warn("Nothing was verified: every row is unsupported, skipped or failed; the reasons are above.")
         return 1

@@ -43,31 +43,31 @@ def cli() -> None:
     \b
     Examples:
       kernelbench run suites/softmax.yaml         measure on this GPU
-      kernelbench compare --baseline ft           measured beside published
+      kernelbench compare --baseline ft           speed-ups beside published ones
       kernelbench compare RUN RUN --fail-on 2%    what is slower in the second
-      kernelbench report                          the same as one HTML page
+      kernelbench report                          your newest run as one HTML page
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
-    Exit codes: 0 fine, 1 a row failed or was wrong, or nothing was verified, 2 wrong suite or option,
-    or output that cannot be written, 3 a regression, 141 output that nobody reads; stopped: 130 by
-    Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
+    Exit codes: 0 fine; 1 a row failed or was wrong, or nothing was verified; 2 a suite or an option is
+    wrong, or output cannot be written; 3 a kernel is slower or no longer works; 130 stopped by Ctrl-C,
+    143 by SIGTERM, 129 by SIGHUP; 141 nobody reads the output.
     """
 
 
 SUMMARIES = {  # short enough for a window of 80 columns
-    run: "Build, verify and measure suites; without a GPU, count.",
+    run: "Build, verify and time suites; without a GPU, simulate them.",
     compare: "Judge published claims on a run, or compare two runs.",
     gate: "Fail if a kernel of HEAD is slower than that of BASE.",
     history: "Say which rows changed in a series of runs, and when.",
     report: "Write a run, or what changed between two, as an HTML page.",
-    explain: "Say in words why one kernel is faster, from counts.",
+    explain: "Say in words why one kernel is faster than another.",
     check: "Verify every output against float64, and time nothing.",
     plan: "Print how each kernel would be launched, and why.",
     build: "Compile only, and print registers, spills and loads.",
     simulate: "Run one launch of any kernel on the CPU.",
     list_: "List suites, kernels, devices, runs or claims.",
     new: "Write the two files of a kernel of your own.",
-    tune: "Search launch parameters of kernels on this GPU.",
+    tune: "Search for the fastest launch parameters on this GPU.",
     worker: "Lend the GPUs of this host to a Dask cluster.",
     doctor: "Say what is missing here, and how to install it.",
 }

@@ -40,7 +40,8 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     "--baseline",
     type=TEXT,
     metavar="NAME",
-    help="What speed-ups are relative to: an implementation, or published.  [default: the suite's]",
+    help="What speed-ups are relative to: an implementation, or `published` for published times.  "
+    "[default: the suite's]",
 )
 @SHOWN_CACHE
 @ONLY
@@ -65,14 +66,14 @@ def compare(
     form: str,
     every: bool,
 ) -> int:
-    """Speed-ups within a run and the verdict of each claim; or two runs row by row.
+    """Show speed-ups within a run and the verdict on each claim, or compare two runs row by row.
 
     Within a run, the published speed-ups stand beside the measured ones. RUN is a folder, or the name of
-    a run or of a suite; left out, it is your newest run, else the recorded run that kernelbench ships.
-    No GPU needed.
+    a run or of a suite. Without RUN, the command takes your newest run, or the recorded run that kernelbench
+    ships if you have none. No GPU needed.
 
-    With two runs of one suite, each row of the second is FASTER, SLOWER, the SAME or UNSURE against that of
-    the first, outside of what noise explains. Rows that changed are shown, the others are counted. Runs of two
+    With two runs of one suite, each row of the second run is FASTER, SLOWER, the SAME or UNSURE. A row is faster
+    or slower only by more than noise explains. Rows that changed are shown, the others are counted. Runs of two
     different GPUs are compared by share of the ceiling.
 
     Nothing is written unless --out says so.
@@ -125,7 +126,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
 
     chosen = _chosen(answer, caches, only)
     out = console()
-    tell(*summary.headline(answer.run, answer.comparison, answer.verdicts))
+    tell(*summary.run_headline(answer.run, answer.comparison, answer.verdicts))
     tell(f"Comparing within {which}", limits_line(answer.run), "")
     out.print(comparison_table(chosen, answer.run))
     if beside := peer_texts.table(answer.run):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("suites", type=TEXT, nargs=-1, metavar="[SUITE]...", shell_complete=suite_names)
-@click.option("--gpu", type=TEXT, metavar="NAME", help="Plan, and state bounds, for this GPU.  [default: h200]")
+@click.option("--gpu", type=TEXT, metavar="NAME", help="Plan launches and state bounds for this GPU.  [default: h200]")
 @CHOICE
 @click.option("--lines", is_flag=True, help="Show the source lines that cost something, with their counters.")
 @click.option(
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "report",
     type=PLACE,
     metavar="FILE",
-    help="Explain the kernels of a report of Nsight Compute instead of a suite, whoever made it.",
+    help="Explain the kernels in this report of Nsight Compute, of any program, instead of a suite.",
 )
 @FORM
 @FULL
@@ -50,10 +50,10 @@ def explain(
     form: str,
     **options: Any,
 ) -> None:
-    """Why one kernel is faster than another: what the simulator counts, in words. No GPU needed.
+    """Say in words why one kernel is faster than another, from what the simulator counts. No GPU needed.
 
-    For each case the counters that differ between its implementations, what they mean, what no run can
-    be faster than, and which published explanations they confirm. Nothing is verified here or timed.
+    For each case, explain shows the counters that differ between its implementations, what they mean, the
+    time that no run can beat, and which published explanations they confirm. It verifies and times nothing.
 
     \b
     Examples:
@@ -86,7 +86,7 @@ def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], Ab
         return
     if form != formats.TABLE:
         rows = [row for one in found for row in explanation.records(one)]
-        say(formats.formatted(form, rows))
+        say(formats.format_rows(form, rows))
         return
     out = console()
     shown: dict[str, list[CaseExplanation]] = {}
@@ -112,7 +112,7 @@ def _show_report(found: ReportExplanation, form: str) -> None:
     if form == "json":
         say(explanation.as_json([found]))
     elif form != formats.TABLE:
-        say(formats.formatted(form, hardware.records(found.launches)))
+        say(formats.format_rows(form, hardware.records(found.launches)))
     else:
         for part in hardware.report_parts(found):
             console().print(part)

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.compare import REGRESSION
-from kernelbench.cli.options import CACHE, DEVICE, FILTER, MEASURING, ONLY, OUT_FILE, OUT_FOLDER, TEXT, request_of
+from kernelbench.cli.options import (
+    CACHE,
+    DEVICE,
+    FILTER,
+    MEASURING,
+    ONLY,
+    OUT_FILE,
+    OUT_FOLDER,
+    QUICK,
+    TEXT,
+    request_of,
+)
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core.errors import ResultsError
 
@@ -26,7 +37,7 @@ VERSION = click.Path(path_type=Path)
 @ONLY
 @FILTER
 @CACHE
-@click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
+@QUICK
 @click.option("--markdown", type=OUT_FILE, metavar="FILE", help="Also write the result here, for a pull request.")
 @click.option("--out", type=OUT_FOLDER, help="Keep the runs, one folder per suite.")
 @MEASURING
@@ -37,7 +48,7 @@ def gate(base: Path, head: Path, suites: tuple[str, ...], markdown: Path | None,
     Python and their kernels are run: name only versions that you trust with this machine. Without SUITE, the
     suites that have the name of an operation are measured.
 
-    Both versions are timed in the same rounds on one GPU, beside a twin of BASE, which shows the noise. A row is
+    Both versions are timed in the same rounds on one GPU, beside a second copy of BASE, which shows the noise. A row is
     slower if its interval lies outside of that noise. Kernels whose machine code is the same are not measured.
 
     On the simulator, which times nothing, the gate only names kernels whose machine code or counts changed.

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Also list rows that did not change.")
 @FORM
 def history(suite: str | None, folder: Path | None, out: Path | None, every: bool, form: str) -> None:
-    """Runs of a folder in time: which rows changed, at which run, and what else changed there. No GPU needed.
+    """Say which rows changed over the runs of a folder, at which run, and what else changed there. No GPU needed.
 
     The runs of each suite on one model of GPU are put in the order in which they started. A row has a step where
-    its time changes by more than noise explains: the bands of `compare RUN RUN`, and the scatter of the runs.
-    Beside each step stands what may be to blame: machine code, commit, driver, versions.
+    its time changes by more than noise explains: by more than `compare RUN RUN` allows for, and by more than the
+    runs scatter. Each step names what may be its cause: machine code, commit, driver, versions.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def history(suite: str | None, folder: Path | None, out: Path | None, every: boo
 
 def _show(found: Histories, *, every: bool) -> None:
     """Per suite and GPU the answer, then every event, the rows and the runs."""
-    from kernelbench.report.history_text import answer, event_lines, runs_table, trends_table
+    from kernelbench.report.history_text import answer, event_lines, left_out_table, runs_table, trends_table
 
     for one in found.found:
         tell(answer(one))
@@ -65,7 +65,8 @@ def _show(found: Histories, *, every: bool) -> None:
             tell(*event_lines(one, event))
         if table := trends_table(one, every=every):
             console().print(table)
-        console().print(runs_table(one))
+        console().print(runs_table(one, found.folder))
         if one.single:
             tell(f"{one.single} rows have a time in one run only.")
-    tell(*(f"Left out: {reason}" for reason in found.left_out))
+    if found.left_out:
+        console().print(left_out_table(found.left_out, found.folder))

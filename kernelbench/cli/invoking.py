@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kernelbench.cli.stopping import stoppable
+from kernelbench.cli.stopping import stop_on_signals
 from kernelbench.cli.terminal import warn
 from kernelbench.core.errors import InputError, KernelbenchError, RunWarning
 
@@ -17,7 +17,7 @@ def invoke(group: click.Group, arguments: Sequence[str]) -> int:
     """Run a command and return its exit code. click's own `main` returns 1 for a closed pipe: here, a failed row."""
     kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
     kept = " Entries of finished cases are kept." if arguments[:1] == ["tune"] else kept
-    with stoppable(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
+    with stop_on_signals(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
         code = 0
         with suppress(KeyboardInterrupt, click.Abort):
             stop.begin()

@@ -118,11 +118,11 @@ def _run_name(folder: Path) -> str:
 def claims() -> Listing:
     """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.compare.recorded import standings
+    from kernelbench.compare.recorded import ledger_standings
     from kernelbench.compare.verdicts import NOT_DECIDED
 
     rows = []
-    for one in standings(progress=ConsoleProgress(lasting=False)):
+    for one in ledger_standings(progress=ConsoleProgress(lasting=False)):
         by = f", by {one.decided_by}" if one.decided_by != "times" and one.verdict not in ("", NOT_DECIDED) else ""
         rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), f"{one.verdict}{by}"))
     note = (
@@ -156,7 +156,7 @@ KINDS: Mapping[str, Callable[..., Listing]] = {
 }
 
 
-def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
+def listing_of(kind: str, own: Sequence[Path] = ()) -> Listing:
     """One of KINDS; `own`: folders of the user's own kernels."""
     return KINDS[kind](own) if kind in ("suites", "kernels") else KINDS[kind]()
 
@@ -195,10 +195,10 @@ def overview(own: Sequence[Path] = ()) -> Listing:
     "--check",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="With claims: tell every mistake of this ledger entry, with its line, instead.",
+    help="With claims: check this ledger entry, and name every mistake with its line.",
 )
 def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | None) -> None:
-    """Suites, kernels, devices, runs or claims; how many there are of each if none is named.
+    """List suites, kernels, devices, runs or claims. Without a name, say how many there are of each.
 
     \b
     Examples:
@@ -217,7 +217,7 @@ def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | 
     if form != "table":
         say(_formatted(what, kernels, form))
         return
-    listing = listed(what, kernels) if what else overview(kernels)
+    listing = listing_of(what, kernels) if what else overview(kernels)
     console().print(list_table(listing.header, listing.rows, listing.title))
     if listing.note:
         tell(listing.note)
@@ -229,12 +229,12 @@ def _formatted(what: str | None, own: Sequence[Path], form: str) -> str:
 
     if what is None and form == "csv":
         raise InputError(f"list --format csv: name one of {', '.join(KINDS)}")
-    found = {kind: listed(kind, own) for kind in ([what] if what else KINDS)}
+    found = {kind: listing_of(kind, own) for kind in ([what] if what else KINDS)}
     rows = {
         kind: [dict(zip(one.header, map(_number, row), strict=True)) for row in one.rows] for kind, one in found.items()
     }
     if what is not None:
-        return formats.formatted(form, rows[what])
+        return formats.format_rows(form, rows[what])
     if form == "json":
         return formats.as_json(rows)
     return "\n\n".join(f"## {found[kind].title}\n\n{formats.as_markdown(own)}" for kind, own in rows.items())

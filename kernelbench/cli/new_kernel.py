@@ -184,7 +184,7 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
 def _lines(one: Implementation) -> int:
     """Lines of its .cu and all its headers: a short kernel around a long header is not simple."""
     assert one.source is not None
-    return sum(len(text.splitlines()) for _, text in sources.texts(one.source))
+    return sum(len(text.splitlines()) for _, text in sources.source_texts(one.source))
 
 
 def _words(operation: str, name: str, start: str, folder: Path) -> dict[str, str]:

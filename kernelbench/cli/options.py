@@ -59,7 +59,7 @@ OUT_FILE = _Output(path_type=Path, dir_okay=False)
 OUT_FOLDER = _Output(path_type=Path, file_okay=False)
 
 
-def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+def parse_names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
     found = tuple(part.strip() for part in value.split(",") if part.strip()) if value is not None else ()
     if value is not None and not found:
         raise InputError(f"{parameter.opts[0]} '{value}': names nothing; leave the option out for all")
@@ -67,7 +67,7 @@ def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
 
 
 def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    caches = names(ctx, parameter, value)
+    caches = parse_names(ctx, parameter, value)
     unknown = [cache for cache in caches if cache not in ("cold", "warm")]
     if unknown:
         raise InputError(f"--cache {value}: unknown cache state '{unknown[0]}'; expected cold, warm or cold,warm")
@@ -91,13 +91,13 @@ def suite_names(ctx: click.Context, parameter: click.Parameter, incomplete: str)
 
 
 SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...", shell_complete=suite_names)
-ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
+ONLY = click.option("--only", callback=parse_names, metavar="NAME,..", help="Only these implementations.")
 FILTER = click.option(
     "--filter",
     "filters",
     multiple=True,
     metavar="TERM",
-    help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
+    help="Only cases for which TERM holds, as in seq=512, seq>=128 or dtype=float16.",
 )
 SET = click.option(
     "--set",
@@ -105,10 +105,14 @@ SET = click.option(
     multiple=True,
     type=TEXT,
     metavar="NAME=SIZE,..",
-    help="Other sizes than the suite's: seq=77,100,333, or whole shapes: shape=64x77.",
+    help="Replace the suite's sizes, as in seq=77,100,333, or whole shapes, as in shape=64x77.",
 )
 DTYPE = click.option(
-    "--dtype", "dtypes", callback=names, metavar="TYPE,..", help="Other types than the suite's: float16,bfloat16."
+    "--dtype",
+    "dtypes",
+    callback=parse_names,
+    metavar="TYPE,..",
+    help="Replace the suite's types, as in float16,bfloat16.",
 )
 SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
 KERNELS = click.option(
@@ -116,24 +120,41 @@ KERNELS = click.option(
     multiple=True,
     type=PLACE,
     metavar="DIR",
-    help="A folder of your own kernels, DIR/OPERATION/NAME.py; runs its Python.",
+    help="Add your own kernels, DIR/OPERATION/NAME.py. Their Python code is run.",
 )
 CU = click.option(
     "--cu",
     multiple=True,
     type=PLACE,
     metavar="FILE",
-    help="A .cu of your own, measured beside the suite's kernels; repeat it for several.",
+    help="Add your own .cu file to the suite's kernels. Repeat --cu for several files.",
 )
-ENTRY = click.option("--entry", type=TEXT, metavar="NAME", help="With --cu: its kernel, or its function that launches.")
-GRID = click.option("--grid", type=TEXT, metavar="BLOCKS", help="With --cu: rows, 'ceil(n / 256)', '8, rows'.")
-BLOCK = click.option("--block", type=TEXT, metavar="THREADS", help="With --cu: 256, '32, 8', 'min(columns, 1024)'.")
-SHARED = click.option("--shared", type=TEXT, metavar="BYTES", help="With --cu: dynamic shared memory, '4 * columns'.")
+ENTRY = click.option(
+    "--entry",
+    type=TEXT,
+    metavar="NAME",
+    help="With --cu: the name of its kernel, or of its host function that launches kernels.",
+)
+GRID = click.option(
+    "--grid",
+    type=TEXT,
+    metavar="BLOCKS",
+    help="With --cu: blocks of the grid, as in rows, 'ceil(n / 256)' or '8, rows'.",
+)
+BLOCK = click.option(
+    "--block",
+    type=TEXT,
+    metavar="THREADS",
+    help="With --cu: threads of a block, as in 256, '32, 8' or 'min(columns, 1024)'.",
+)
+SHARED = click.option(
+    "--shared", type=TEXT, metavar="BYTES", help="With --cu: dynamic shared memory, as in '4 * columns'."
+)
 ARGS = click.option(
     "--args",
     type=TEXT,
     metavar="NAME,..",
-    help="With --cu: its arguments, 'x, y, rows, columns'.  [default: arrays in order, scalars by name]",
+    help="With --cu: the kernel's arguments, as in 'x, y, rows, columns'.  [default: arrays in order, scalars by name]",
 )
 NVCC = click.option("--nvcc", type=PLACE, help="The CUDA compiler to use.")
 DEVICE = click.option(
@@ -141,9 +162,12 @@ DEVICE = click.option(
 )
 INPUTS = click.option(
     "--inputs",
-    callback=names,
+    callback=parse_names,
     metavar="NAME,..",
-    help="Distributions to verify on: normal, uniform, zeros, ones, large, masked.  [default: all that there are]",
+    help="Distributions to verify on: normal, uniform, zeros, ones, large, masked.  [default: all]",
+)
+QUICK = click.option(
+    "--quick", is_flag=True, help="Stop at 7 samples and an interval of 2 %, instead of 20 samples and 0.5 %."
 )
 FULL = click.option("--full", is_flag=True, help="On the simulator: run every block, however many there are.")
 TIMEOUT = click.option(
@@ -151,7 +175,7 @@ TIMEOUT = click.option(
     "patience_s",
     type=_Seconds(min=1),
     metavar="SECONDS",
-    help="End a kernel that gives no sign of life for this long; only its rows fail; inf: never.  [default: 60]",
+    help="End a kernel that gives no sign of life for this long; only its rows fail. inf means never.  [default: 60]",
 )
 IN_PROCESS = click.option(
     "--in-process",
@@ -173,7 +197,9 @@ GPU = click.option(
     metavar="NAME",
     help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
 )
-TLS = click.option("--tls", type=PLACE, metavar="FILE", help="The key of a cluster, as `worker --make-tls` made it.")
+TLS = click.option(
+    "--tls", type=PLACE, metavar="FILE", help="The file with the cluster's key, which `worker --make-tls` wrote."
+)
 FORM = click.option(
     "--format",
     "form",

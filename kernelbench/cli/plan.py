@@ -29,7 +29,7 @@ def plan(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) ->
       kernelbench plan softmax_oneflow_regimes --gpu a100 --filter columns=4096
     """
     from kernelbench.devices import gpu_properties
-    from kernelbench.report.formats import TABLE, formatted
+    from kernelbench.report.formats import TABLE, format_rows
     from kernelbench.report.tables import plan_table
     from kernelbench.walks.plan import plan as walk
 
@@ -37,7 +37,7 @@ def plan(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) ->
     found = walk(request_of(suites, options), properties)
     if form != TABLE:
         entries = ((suite, plan, one) for suite, plans in found for plan in plans for one in plan.planned)
-        say(formatted(form, [_record(*entry) for entry in entries]))
+        say(format_rows(form, [_record(*entry) for entry in entries]))
         return
     labels = labels_of(found)
     for suite, plans in found:

@@ -75,7 +75,7 @@ class ConsoleProgress:
                     warn(text)
 
         try:
-            with repeated(show, TERMINAL_S if on_terminal else ELSEWHERE_S):
+            with repeat_in_thread(show, TERMINAL_S if on_terminal else ELSEWHERE_S):
                 yield
         finally:
             if on_terminal:
@@ -85,7 +85,7 @@ class ConsoleProgress:
 
 
 @contextmanager
-def repeated(show: Callable[[], None], every_s: float) -> Iterator[None]:
+def repeat_in_thread(show: Callable[[], None], every_s: float) -> Iterator[None]:
     """Call `show` from time to time in a thread of its own: kernels of the simulator return only at their end."""
     over = threading.Event()
 

@@ -15,15 +15,15 @@ from kernelbench.core.errors import InputError
 @click.option(
     "--out",
     type=OUT_FILE,
-    help="The HTML file.  [default: report.html, of two runs changes.html, in your run's folder]",
+    help="The HTML file.  [default: report.html in your run's folder; for two runs changes.html]",
 )
 def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> None:
     """Write a run, what changed between two, or the runs of several GPUs as one HTML page. No GPU needed.
 
-    RUN is a folder, or the name of a run or of a suite; left out, it is your newest run, else the recorded run
-    that kernelbench ships. Charts as PNG and SVG files, comparison.csv, claims.csv and claims.json go beside the
-    page of a run. The page of a recorded run goes into a folder below your results/runs: recorded runs stay as
-    they are.
+    RUN is a folder, or the name of a run or of a suite. Without RUN, the command takes your newest run, or the
+    recorded run that kernelbench ships if you have none. Charts as PNG and SVG files, comparison.csv, claims.csv
+    and claims.json go beside the page of a run. The page of a recorded run goes into a folder below your
+    results/runs: recorded runs stay as they are.
 
     The page of two runs shows what `compare RUN RUN` finds: rows that changed, claims whose verdict changed, and
     what else differs. Folders of runs, one per GPU, make a page of GPUs side by side: claims whose verdicts differ,
@@ -37,7 +37,7 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
       kernelbench report results/h200 results/h100
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.report.change_page import sentences
+    from kernelbench.report.change_page import change_sentences
     from kernelbench.walks.fleet_report import report_folders
     from kernelbench.walks.report import report_changes
 
@@ -52,7 +52,7 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
         page, said = report_folders(folders, out, ConsoleProgress(lasting=False))
     elif len(runs) == 2:
         changes, page = report_changes(*runs, out, ConsoleProgress())
-        said = sentences(changes)
+        said = change_sentences(changes)
     else:
         _one(runs[0] if runs else None, baseline, out)
         return
@@ -64,7 +64,7 @@ def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     from kernelbench.cli import run_fleet
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.fleet.folder import find_fleet
-    from kernelbench.report.summary import headline
+    from kernelbench.report.summary import run_headline
     from kernelbench.walks.compare import answer_of
     from kernelbench.walks.report import report as walk
 
@@ -74,7 +74,7 @@ def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
         run_fleet.report(fleet, out)
         return
     answer, which = answer_of(run_name, baseline, ConsoleProgress(lasting=False))
-    tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
+    tell(*run_headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
     page = walk(answer, out, ConsoleProgress())
     say(f"written to {page}")
 

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import CACHE, CHOICE, DEVICE, FULL, MEASURING, OUT_FOLDER, SUITES, TEXT, TLS, request_of
+from kernelbench.cli.options import (
+    CACHE,
+    CHOICE,
+    DEVICE,
+    FULL,
+    MEASURING,
+    OUT_FOLDER,
+    QUICK,
+    SUITES,
+    TEXT,
+    TLS,
+    request_of,
+)
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
 
@@ -22,7 +34,7 @@ if TYPE_CHECKING:
 @DEVICE
 @CHOICE
 @CACHE
-@click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
+@QUICK
 @click.option(
     "--self-test",
     is_flag=True,
@@ -33,16 +45,20 @@ if TYPE_CHECKING:
     is_flag=True,
     help="After the timing, read hardware counters with Nsight Compute, beside those of the simulator.",
 )
-@click.option("--energy", is_flag=True, help="Also measure the energy per call, 4 s per row back to back.")
-@click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
-@click.option("--part", type=TEXT, metavar="K/N", help="Only one part of the cases: 1/4 is the first of four.")
+@click.option("--energy", is_flag=True, help="Also measure the energy per call, over 4 s of calls for each row.")
+@click.option("--resume", is_flag=True, help="Continue the newest run of the suite, or the run in --out.")
+@click.option("--part", type=TEXT, metavar="K/N", help="Measure only one part of the cases: 1/4 is the first of four.")
 @click.option(
     "--gpus", type=TEXT, metavar="GPU,..", help="Measure on several GPUs at once: all, 0,1 or simulated:a100,.."
 )
 @click.option("--cluster", type=TEXT, metavar="ADDRESS", help="Measure on the GPUs of a Dask cluster: tls://HOST:8786.")
 @TLS
 @click.option("--share", is_flag=True, help="With --gpus or --cluster: divide the cases among GPUs of one kind.")
-@click.option("--out", type=OUT_FOLDER, help="Folder of the run, one suite only; with several GPUs, of the fleet.")
+@click.option(
+    "--out",
+    type=OUT_FOLDER,
+    help="The folder of the run, for one suite only; with several GPUs, the folder of all their runs.",
+)
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL
 @MEASURING
@@ -58,7 +74,7 @@ def run(
     share: bool,
     **options: Any,
 ) -> int:
-    """Build, verify and measure suites on this GPU; without one, count on the simulator what kernels do.
+    """Build, verify and time suites on this GPU. Without a GPU, the simulator counts what kernels do.
 
     \b
     Examples:

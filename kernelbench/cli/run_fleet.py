@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.progress import ELSEWHERE_S, ConsoleProgress, repeated
+from kernelbench.cli.progress import ELSEWHERE_S, ConsoleProgress, repeat_in_thread
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import clock_text
@@ -146,5 +146,5 @@ class _Shown:
             with Live(get_renderable=self._text, console=self._console, transient=True):
                 yield
             return
-        with repeated(lambda: warn(self._text()) if self._gpus else None, ELSEWHERE_S):
+        with repeat_in_thread(lambda: warn(self._text()) if self._gpus else None, ELSEWHERE_S):
             yield

@@ -47,7 +47,9 @@ def _axes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[i
 )
 @click.option("--strict", is_flag=True, help="Also detect races on shared memory and uninitialised reads.")
 @click.option("--save", type=OUT_FOLDER, metavar="DIR", help="Write every array after the launch to DIR/NAME.npy.")
-@click.option("--arch", "architecture", type=TEXT, default="sm_90", show_default=True, help="Compile for it.")
+@click.option(
+    "--arch", "architecture", type=TEXT, default="sm_90", show_default=True, help="Compile for this architecture."
+)
 @SEED
 @NVCC
 def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None, **options: object) -> int:

@@ -70,7 +70,7 @@ def raise_again() -> None:
 
 
 @contextmanager
-def stoppable(last_words: str) -> Iterator[Stop]:
+def stop_on_signals(last_words: str) -> Iterator[Stop]:
     """From `begin` on the first of STOPS raises KeyboardInterrupt in the main thread. The second ends the process with
     `last_words`, whatever it is doing: also where it waits in code that is not Python's, which lets no exception
     through. A SIGHUP that was ignored, as under nohup, is ignored here too."""

@@ -18,7 +18,7 @@ from kernelbench.cli.options import (
     OUT_FILE,
     OUT_FOLDER,
     TEXT,
-    names,
+    parse_names,
     request_of,
 )
 from kernelbench.cli.terminal import console, say, tell
@@ -48,7 +48,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 @click.option(
     "--implementation",
     "implementations",
-    callback=names,
+    callback=parse_names,
     metavar="NAME,..",
     help="Only these kernels.  [default: all kernels of the operation that can be tuned]",
 )
@@ -105,10 +105,11 @@ def tune(
     prepare: str | None,
     **options: Any,
 ) -> int:
-    """Search launch parameters of kernels on this GPU; plans take those that beat their own rule.
+    """Search for the fastest launch parameters of kernels on this GPU, for later runs to use.
 
-    Every candidate is verified and timed as a row of a run is, cold, beside the rule in the same rounds. What is
-    faster by more than 1 % and by more than noise goes into a table by GPU. Needs the extra tune.
+    Every candidate is verified, then timed with a cold cache, in the same rounds as the kernel's own choice.
+    One that is faster by more than 1 % and by more than noise goes into the table of this GPU. The command
+    needs the package's extra `tune`.
 
     \b
     Examples:

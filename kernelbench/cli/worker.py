@@ -12,15 +12,27 @@ from kernelbench.core.errors import InputError
 
 @click.command()
 @click.argument("address", type=TEXT, required=False, metavar="[ADDRESS]")
-@click.option("--gpus", type=TEXT, default="all", show_default=True, metavar="GPU,..", help="As of `run --gpus`.")
+@click.option(
+    "--gpus",
+    type=TEXT,
+    default="all",
+    show_default=True,
+    metavar="GPU,..",
+    help="The GPUs to lend, named as in `run --gpus`.",
+)
 @TLS
-@click.option("--make-tls", type=click.Path(path_type=Path), metavar="FILE", help="Make the key of a cluster, and end.")
+@click.option(
+    "--make-tls",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a new key for a cluster to this file, and exit.",
+)
 def worker(address: str | None, gpus: str, tls: Path | None, make_tls: Path | None) -> int:
     """Lend the GPUs of this host to `run --cluster` until the Dask scheduler at ADDRESS ends.
 
-    A fleet names suites and options; this host runs its own suites and kernels, and refuses suites that differ from
-    the client's. Whoever holds the key of the cluster can run any program here, as Dask works: beyond this host
-    ADDRESS must be tls://HOST:PORT.
+    `run --cluster` sends names of suites and options. This host runs its own suites and kernels, and refuses suites
+    that differ from the sender's. Dask lets whoever holds the cluster's key run any program here, so if the
+    scheduler is on another host, ADDRESS must be tls://HOST:PORT.
 
     \b
     Examples:

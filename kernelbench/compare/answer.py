@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelbench.compare.claims import judge
+from kernelbench.compare.claims import judge_claims
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger import read_ledger
@@ -26,7 +26,7 @@ class Answer:
     ledger: Mapping[str, Claim]
 
 
-def answer(run: Run, baseline: str | None = None) -> Answer:
+def judge_run(run: Run, baseline: str | None = None) -> Answer:
     """Compare within a run and judge the claims of its suite, both without the twins of a self-test.
 
     `baseline` None: the baseline of the suite, or the first implementation where --only left that out; for a step the
@@ -40,4 +40,4 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     own = str(run.environment.get("baseline"))
     chosen = baseline or (UNFUSED if step_of(run) else own if own in names else names[0])
     counted, _ = counts_of(run)
-    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger, counted=counted), ledger)
+    return Answer(run, compare_within(run, chosen, ledger), judge_claims(run, ledger, counted=counted), ledger)

@@ -32,7 +32,7 @@ _CODE = {
 _TOLD = ("kernelbench", "git_commit", "started")
 
 
-def title(run: Run) -> str:
+def run_title(run: Run) -> str:
     """`results/h200/softmax: NVIDIA H200, 2026-11-21 08:03 UTC, kernelbench 0.1.0 at 48cd74102073`."""
     version, commit, started = (run.environment.get(name) for name in _TOLD)
     parts = [run.device]
@@ -43,7 +43,7 @@ def title(run: Run) -> str:
     return f"{run.folder}: {', '.join(parts)}"
 
 
-def differences(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]) -> list[str]:
+def what_differs(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]) -> list[str]:
     """One sentence each. `codes`: rows of each implementation by the state of its code."""
     found = [
         f"{name}: {_text(one, path[-1])}, then {_text(other, path[-1])}"

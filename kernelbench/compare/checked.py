@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernelbench.compare import verdicts
-from kernelbench.compare.judging import Asked, interval, is_faster
+from kernelbench.compare.judging import Asked, interval_text, is_faster
 from kernelbench.compare.measured import MeasuredCase, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.explain import evidence
 
 
-def specimen(asked: Asked) -> ClaimVerdict:
+def judge_specimen(asked: Asked) -> ClaimVerdict:
     """Times play a part only where `slower_than` is given, and then on a GPU alone."""
     specimens: Sequence[str] = asked.stated["specimens"]
     (correct,) = asked.parameters("correct")
@@ -32,7 +32,7 @@ def specimen(asked: Asked) -> ClaimVerdict:
         text = "; ".join(f"{name}: {state}" for name, state in checked.items())
         if ratio:
             ratios[case.key] = ratio
-            text += f"; {correct} takes {interval(ratio)} times the time of {fused}"
+            text += f"; {correct} takes {interval_text(ratio)} times the time of {fused}"
             as_said = as_said and bool(is_faster(ratio))
         caught = sum(checked.get(name) == "wrong" for name in specimens)
         return CaseVerdict(case.key, case.label, float(caught), text, direction=as_said)
@@ -51,7 +51,7 @@ def specimen(asked: Asked) -> ClaimVerdict:
     return asked.concluded(cases, told, asked.direction(f"{bad} is wrong; {right} is right{slower}"), None)
 
 
-def launch(asked: Asked) -> ClaimVerdict:
+def judge_launch(asked: Asked) -> ClaimVerdict:
     (name,) = asked.parameters("of")
     cases = []
     for case in asked.cases():
@@ -90,14 +90,14 @@ def _extents(values: Sequence[int]) -> tuple[int, ...]:
     return (x, y) if z == 1 else (x, y, z)
 
 
-def explanation(asked: Asked) -> ClaimVerdict:
+def judge_explanation(asked: Asked) -> ClaimVerdict:
     if not asked.measured.counted:
         return asked.unmeasured("it explains by counting, which times cannot decide, and nothing was counted")
     cases, found = [], []
     for case in asked.cases():
         counted = asked.measured.counted.get(case.key, {})
-        said = [evidence.decide(statement, counted) for statement in evidence.statements(asked.claim)]
-        holds = evidence.overall(said)
+        said = [evidence.decide(statement, counted) for statement in evidence.claim_statements(asked.claim)]
+        holds = evidence.all_confirmed(said)
         confirmed = sum(one.decision == "confirmed" for one in said)
         text = "; ".join(f"{one.decision}: {one.statement.says} ({one.text})" for one in said)
         share = None if holds is None else confirmed / len(said)

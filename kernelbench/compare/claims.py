@@ -11,14 +11,14 @@ from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.ledger_schema import FIGURES_ONLY
 from kernelbench.compare.measured import NO_TIMES, Measured
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome
-from kernelbench.compare.why import why
+from kernelbench.compare.why import ledger_reason
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.results import Run
 
 
-def judge(
+def judge_claims(
     run: Run,
     ledger: Ledger,
     ids: Sequence[str] | None = None,
@@ -47,7 +47,7 @@ def explain_verdicts(
 
 
 def _why(measured: Measured, claim: Claim, found: ClaimVerdict) -> str:
-    parts = [why(measured, claim, found.verdict)] if found.verdict != NOT_DECIDED else []
+    parts = [ledger_reason(measured, claim, found.verdict)] if found.verdict != NOT_DECIDED else []
     if claim.kind != "explanation" and claim.document.get("explanation"):
         counts = KINDS["explanation"](Asked(measured, claim))
         if counts.verdict != NOT_DECIDED:

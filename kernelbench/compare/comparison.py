@@ -12,7 +12,7 @@ from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core import columns
 from kernelbench.core.columns import Count, Number, about
 from kernelbench.core.errors import ResultsError
-from kernelbench.core.texts import cell
+from kernelbench.core.texts import csv_cell
 from kernelbench.core.writing import write_whole
 
 COMPARISON_FILE, CLAIMS_TABLE, CLAIMS_FILE = "comparison.csv", "claims.csv", "claims.json"
@@ -78,7 +78,7 @@ Comparison = Sequence[ComparedRow]
 COMPARISON = columns.columns_of(ComparedRow)
 
 
-def baselines(rows: Iterable[ComparedRow]) -> str:
+def baseline_names(rows: Iterable[ComparedRow]) -> str:
     """Whom the speed-ups of these rows divide by."""
     return ", ".join(dict.fromkeys(row.baseline for row in rows))
 
@@ -100,8 +100,10 @@ def write_comparison(comparison: Comparison, verdicts: Sequence[ClaimVerdict], f
 def _csv(rows: Iterable[Mapping[str, Any]], listed: tuple[columns.Column, ...]) -> str:
     import pandas
 
-    cells = [{name: cell(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
-    table = pandas.DataFrame(cells, columns=columns.names(listed))
+    cells = [
+        {name: csv_cell(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
+    ]
+    table = pandas.DataFrame(cells, columns=columns.column_names(listed))
     return str(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
 
 

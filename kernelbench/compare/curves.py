@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from kernelbench.compare.judging import Asked, all_met, at_most, inside, interval, spread_of
+from kernelbench.compare.judging import Asked, all_met, at_most, interval_in_band, interval_text, spread_of
 from kernelbench.compare.ledger_schema import TRENDS
 from kernelbench.compare.measured import SAME, MeasuredCase, Timed, speedup
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
@@ -12,7 +12,7 @@ from kernelbench.core import units
 Band = tuple[float, float]
 
 
-def curve(asked: Asked) -> ClaimVerdict:
+def judge_curve(asked: Asked) -> ClaimVerdict:
     """All points of a curve copy as much, so their bandwidths relate as their times do, the other way round."""
     stated = asked.stated
     name, along, base, trend = stated["of"], stated["along"], stated["base"], stated["trend"]
@@ -47,14 +47,14 @@ def _judged(
 ) -> CaseVerdict:
     shares = {point: speedup(timed[base], timed[point]) for point in sorted(timed)}
     first = next(iter(bands))
-    said = ", ".join(f"{point}: {interval(share)}" for point, share in shares.items())
+    said = ", ".join(f"{point}: {interval_text(share)}" for point, share in shares.items())
     return CaseVerdict(
         case.key,
         text,
         shares[first].value,
         f"{along} {said}",
         direction=all_met(_steps([timed[point] for point in shares], trend)) if TRENDS[trend] else None,
-        size=all_met([inside(shares[point], band) for point, band in bands.items()]),
+        size=all_met([interval_in_band(shares[point], band) for point, band in bands.items()]),
         interval=(shares[first].low, shares[first].high),
         required=bands[first],
         below_floor=any(one.floor_limited for one in timed.values()),

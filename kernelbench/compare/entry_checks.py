@@ -6,8 +6,8 @@ from typing import Any
 
 from kernelbench.compare import why
 from kernelbench.compare.ledger import FORM
-from kernelbench.compare.ledger_schema import problems as entry_problems
-from kernelbench.core.documents import line_at, plain, read_document
+from kernelbench.compare.ledger_schema import schema_problems as entry_problems
+from kernelbench.core.documents import line_at, plain_values, read_document
 from kernelbench.core.problems import Problems, nearest
 
 # Keys of a claim whose values are implementations, one or several.
@@ -28,7 +28,7 @@ def check_entry(
     problems = Problems(path)
     root = read_document(path, problems, FORM)
     problems.raise_any()
-    document = plain(root)
+    document = plain_values(root)
     found = list(entry_problems(document, path.stem))
     if isinstance(document, dict) and not found:
         found += _name_problems(document, implementations, suites)
@@ -79,4 +79,4 @@ def _named(claim: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _text_problems(document: Mapping[str, Any], implementations: Mapping[str, Collection[str]]) -> Iterator[str]:
     every = {name for names in implementations.values() for name in names}
     for index, entry in enumerate(document.get("why", ())):
-        yield from (f"why[{index}].text: {text}" for text in why.problems(entry["text"], every))
+        yield from (f"why[{index}].text: {text}" for text in why.reason_problems(entry["text"], every))

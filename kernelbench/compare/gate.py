@@ -148,13 +148,13 @@ def _untimed(base: Row, head: Row, name: str, code: str) -> Change:
     )
 
 
-def detectable(rows: Sequence[Judged]) -> float | None:
+def detectable_slowdown(rows: Sequence[Judged]) -> float | None:
     """The slowdown, as 0.02, from which on SHARE of these rows would have been SLOWER; None without rows."""
     needed = [log1p(row.band) + log(row.ratio) - log(row.ratio_low) for row in rows]
     return expm1(float(np.quantile(needed, SHARE))) if needed else None
 
 
-def counted(run: Run, names: Names) -> Iterator[Counted]:
+def differing_counts(run: Run, names: Names) -> Iterator[Counted]:
     """The counts that differ, of rows that were counted in both versions."""
     rows = {(row.case, row.implementation): row for row in run.rows}
     for row in run.rows:

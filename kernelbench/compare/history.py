@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.changes import Changes, Judged
-from kernelbench.compare.history_steps import find_steps, levels
+from kernelbench.compare.history_steps import find_steps, medians_between
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core.errors import InputError
 from kernelbench.runs.results import Run, without_twins
@@ -149,7 +149,7 @@ def _trend(key: noise.Key, points: Sequence[Point], between: _Between) -> Trend:
         return between.least(key, moments[place - 1], moments[place], change)
 
     places = find_steps(values, least)
-    reached = levels(values, places)
+    reached = medians_between(values, places)
     steps = []
     for number, (place, (before, after)) in enumerate(zip(places, pairwise(reached), strict=True)):
         end = [*places, len(points)][number + 1]

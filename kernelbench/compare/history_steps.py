@@ -36,7 +36,7 @@ def find_steps(values: np.ndarray, noise: Noise) -> list[int]:
     return cuts
 
 
-def levels(values: np.ndarray, steps: Sequence[int]) -> list[float]:
+def medians_between(values: np.ndarray, steps: Sequence[int]) -> list[float]:
     """The median of each stretch between steps, one more than there are steps."""
     return [float(np.median(part)) for part in np.split(values, steps)]
 
@@ -61,7 +61,7 @@ def _partition(values: np.ndarray, penalty: float) -> list[int]:
 
 def _margins(values: np.ndarray, cuts: Sequence[int], noise: Noise) -> list[float]:
     """How much ln the levels beside each cut differ beyond noise, or beyond scatter where that is more."""
-    parts, reached = np.split(values, cuts), levels(values, cuts)
+    parts, reached = np.split(values, cuts), medians_between(values, cuts)
     apart = np.concatenate([np.abs(part - level) for part, level in zip(parts, reached, strict=True)])
     scatter = WITHIN_95 * OF_MEDIAN * NORMAL * float(np.median(apart))
     sides = zip(cuts, pairwise(parts), pairwise(reached), strict=True)

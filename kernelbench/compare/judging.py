@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelbench.compare import verdicts
-from kernelbench.compare.ledger import figures, published_of
+from kernelbench.compare.ledger import published_figures, published_of
 from kernelbench.compare.ledger_values import FIGURES_OF_CASE, NOT_STATED
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed
 from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict, Part
@@ -159,10 +159,10 @@ class Asked:
         sized = [case for case in counted if case.required]
         some = bool(self.stated.get("some"))
         met = [case.direction for case in counted]
-        direction = direction and replace(direction, answer=verdicts.answer(met, some=some))
-        size = replace(size, answer=verdicts.answer([case.size for case in sized])) if size and sized else None
-        outcome = verdicts.overall(direction, size)
-        sentence = told(verdicts.counted(cases))
+        direction = direction and replace(direction, answer=verdicts.part_answer(met, some=some))
+        size = replace(size, answer=verdicts.part_answer([case.size for case in sized])) if size and sized else None
+        outcome = verdicts.overall_verdict(direction, size)
+        sentence = told(verdicts.how_many_cases(cases))
         if with_published:
             published = self._published_text(counted)
             sentence += published or (f"; {size.by}: {size.required}" if size else "")
@@ -175,7 +175,7 @@ class Asked:
         published = [case.published for case in cases if case.published is not None]
         if not published:
             return ""
-        device = figures(self.claim)[0].device
+        device = published_figures(self.claim)[0].device
         at = f"at {len(published)} of them, " + ("GPU not stated" if device == NOT_STATED else f"on {device}")
         caution = self.stated.get("caution", "")
         return f" (published {verdicts.spread(published)} {at}{'; ' if caution else ''}{caution})"
@@ -198,7 +198,7 @@ def at_most(ratio: Ratio, limit: float) -> bool | None:
     return True if ratio.high <= limit else False if ratio.low > limit else None
 
 
-def inside(ratio: Ratio, band: Band | None) -> bool | None:
+def interval_in_band(ratio: Ratio, band: Band | None) -> bool | None:
     """Whether the whole interval lies in the band; None: open, or there is no band."""
     if band is None:
         return None
@@ -213,7 +213,7 @@ def is_faster(ratio: Ratio) -> bool | None:
     return True if ratio.verdict == "FASTER" else False if ratio.high <= 1 + SAME else None
 
 
-def interval(ratio: Ratio) -> str:
+def interval_text(ratio: Ratio) -> str:
     low, value, high = (units.digits(number, 3) for number in (ratio.low, ratio.value, ratio.high))
     return f"{value} [{low}, {high}]"
 
@@ -234,7 +234,7 @@ def case_verdict(
         ratio.value,
         text,
         direction=direction,
-        size=inside(ratio, band),
+        size=interval_in_band(ratio, band),
         published=published,
         interval=(ratio.low, ratio.high),
         required=band,

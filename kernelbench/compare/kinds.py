@@ -31,27 +31,27 @@ explanation      direction: counters of the simulator confirm each statement
 from collections.abc import Callable, Mapping, Sequence
 
 from kernelbench.compare import step_sums, verdicts
-from kernelbench.compare.checked import explanation, launch, specimen
+from kernelbench.compare.checked import judge_explanation, judge_launch, judge_specimen
 from kernelbench.compare.code import longer_code, more_registers, same_code
-from kernelbench.compare.curves import curve
+from kernelbench.compare.curves import judge_curve
 from kernelbench.compare.judging import (
     CACHE,
     Asked,
     Judge,
     at_most,
     case_verdict,
-    inside,
-    interval,
+    interval_in_band,
+    interval_text,
     is_faster,
     spread_of,
 )
 from kernelbench.compare.measured import SAME, MeasuredCase, Ratio
-from kernelbench.compare.orders import level, order
+from kernelbench.compare.orders import judge_level, judge_order
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 
 
-def faster(asked: Asked) -> ClaimVerdict:
+def judge_faster(asked: Asked) -> ClaimVerdict:
     return _beside(asked, ("faster", "slower"), "faster", is_faster)
 
 
@@ -68,7 +68,7 @@ def _beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ra
         if ratio is None:
             return None
         published = asked.published_speedup(case, than, name)
-        text = f"{interval(ratio)} times as fast ({ratio.verdict})"
+        text = f"{interval_text(ratio)} times as fast ({ratio.verdict})"
         band = asked.factor(published)
         return case_verdict(case, ratio, text, direction=holds(ratio), band=band, published=published)
 
@@ -98,7 +98,7 @@ def near_best(asked: Asked) -> ClaimVerdict:
         if not timed:
             return None
         best = max(timed, key=lambda other: timed[other].value)
-        text = f"{name} takes {interval(timed[best])} times the time of {best}, the best of {len(timed)}"
+        text = f"{name} takes {interval_text(timed[best])} times the time of {best}, the best of {len(timed)}"
         return case_verdict(case, timed[best], text, band=(0.0, limit))
 
     chosen = [*asked.stated.get("up_to", {}).values(), *asked.parameters("dispatched")]
@@ -130,7 +130,7 @@ def bandwidth_share(asked: Asked) -> ClaimVerdict:
         if ratio is None:
             return None
         published = asked.published_speedup(case, once, thrice)
-        text = f"{interval(ratio)} of the effective bandwidth"
+        text = f"{interval_text(ratio)} of the effective bandwidth"
         return case_verdict(case, ratio, text, band=(share, float("inf")), published=published)
 
     cases = asked.timed_cases((thrice, once), one)
@@ -144,7 +144,7 @@ def bandwidth_share(asked: Asked) -> ClaimVerdict:
     )
 
 
-def proportion(asked: Asked) -> ClaimVerdict:
+def judge_proportion(asked: Asked) -> ClaimVerdict:
     unfused, fused = asked.parameters("unfused", "fused")
     within = asked.size_of("within")
     large, reason = asked.beyond_caches()
@@ -157,7 +157,7 @@ def proportion(asked: Asked) -> ClaimVerdict:
             return None
         stated, counted = _traffic_ratios(asked, case)
         band = min(stated, counted) * (1 - within), max(stated, counted) * (1 + within)
-        text = f"{interval(ratio)} times the time, for {units.digits(counted, 3)} times the traffic"
+        text = f"{interval_text(ratio)} times the time, for {units.digits(counted, 3)} times the traffic"
         return case_verdict(case, ratio, text, direction=is_faster(ratio), band=band, published=stated)
 
     cases = asked.timed_cases((unfused, fused), one, large)
@@ -214,7 +214,7 @@ def _shares(asked: Asked, case: MeasuredCase) -> dict[str, float]:
     return {name: one.share_of_ceiling for name, one in timed.items() if one and one.share_of_ceiling is not None}
 
 
-def step(asked: Asked) -> ClaimVerdict:
+def judge_step(asked: Asked) -> ClaimVerdict:
     """Judged on the sums alone, never on a part of them."""
     summed = step_sums.sum_of(asked.measured.run)
     if summed is None:
@@ -230,16 +230,17 @@ def step(asked: Asked) -> ClaimVerdict:
         asked.measured.run.suite,
         "a step",
         ratio.value,
-        f"{interval(compared)} times as fast ({times})",
+        f"{interval_text(compared)} times as fast ({times})",
         direction=is_faster(compared),
-        size=inside(compared, asked.factor(None)),
+        size=interval_in_band(compared, asked.factor(None)),
         interval=(ratio.low, ratio.high),
         required=asked.factor(None),
     )
     calls = sum(one.part.calls for one in summed.parts)
     caution = asked.stated.get("caution", "")
     tail = f" ({caution})" if caution else ""
-    told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {interval(compared)} times as fast"
+    ratio = interval_text(compared)
+    told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {ratio} times as fast"
     if by_bytes := step_sums.traffic_ratio(asked.measured.run, asked.measured.counted):
         told += f"; by the bytes counted, {units.digits(by_bytes, 3)} times"
     required = asked.direction("a step takes less time fused than unfused")
@@ -247,22 +248,22 @@ def step(asked: Asked) -> ClaimVerdict:
 
 
 KINDS: Mapping[str, Judge] = {
-    "faster": faster,
+    "faster": judge_faster,
     "near_best": near_best,
     "not_faster": not_faster,
     "bandwidth_share": bandwidth_share,
-    "proportion": proportion,
-    "order": order,
-    "level": level,
-    "curve": curve,
+    "proportion": judge_proportion,
+    "order": judge_order,
+    "level": judge_level,
+    "curve": judge_curve,
     "under_ceiling": under_ceiling,
-    "step": step,
-    "specimen": specimen,
+    "step": judge_step,
+    "specimen": judge_specimen,
     "same_code": same_code,
     "longer_code": longer_code,
     "more_registers": more_registers,
-    "launch": launch,
-    "explanation": explanation,
+    "launch": judge_launch,
+    "explanation": judge_explanation,
 }
 
 # What a run of the simulator can decide as well.

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelbench.compare import ledger_schema
 from kernelbench.compare.measured import MeasuredCase
-from kernelbench.core.documents import Form, line_at, plain, read_document
+from kernelbench.core.documents import Form, line_at, plain_values, read_document
 from kernelbench.core.errors import InputError, Problem, ProblemsError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.problems import Problems
@@ -55,8 +55,8 @@ def read_entry(path: Path) -> Claim:
     problems = Problems(path)
     root = read_document(path, problems, FORM)
     problems.raise_any()
-    document = plain(root)
-    for text in ledger_schema.problems(document, path.stem):
+    document = plain_values(root)
+    for text in ledger_schema.schema_problems(document, path.stem):
         problems.add(line_at(root, text.partition(":")[0]), text)
     problems.raise_any()
     return _claim(document)
@@ -114,7 +114,7 @@ class Figure:
         return not self.what and self.shape == tuple(shape) and same_axis and self.dtype == dtype
 
 
-def figures(claim: Claim) -> tuple[Figure, ...]:
+def published_figures(claim: Claim) -> tuple[Figure, ...]:
     """All numbers of one entry, in the order of the file."""
     rows: list[Figure] = []
     for row in claim.document.get("figures", ()):
@@ -153,7 +153,7 @@ def _scaled(row: Mapping[str, Any], unit: str, name: str, factor: float) -> floa
 def computed_flags(claim: Claim) -> frozenset[str]:
     """The flags that follow from an entry's own numbers: above-peak, metric-mismatch, units-mislabelled."""
     flags = set()
-    for figure in figures(claim):
+    for figure in published_figures(claim):
         share = figure.share_of_peak
         if share is not None and share > 1:
             flags.add("above-peak")
@@ -177,7 +177,7 @@ def find(
     for claim in ledger.values():
         if not evidence.has_published_inputs(inputs, claim):
             continue
-        for figure in figures(claim):
+        for figure in published_figures(claim):
             if figure.operation == operation and figure.seconds and figure.is_of(shape, axis, dtype):
                 found.setdefault(claim.id, {})[figure.implementation] = figure
     return found

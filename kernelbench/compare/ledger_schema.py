@@ -191,7 +191,7 @@ ENTRY = Record(
 # ---- What is wrong with one ----------------------------------------------------------------------
 
 
-def problems(document: Any, file_stem: str) -> Iterator[str]:
+def schema_problems(document: Any, file_stem: str) -> Iterator[str]:
     """Everything wrong with one entry, in words that name the key."""
     yield from _problems("", document, ENTRY)
     if not isinstance(document, dict):

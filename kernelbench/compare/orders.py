@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kernelbench.compare import verdicts
-from kernelbench.compare.judging import Asked, all_met, at_most, case_verdict, interval, spread_of
+from kernelbench.compare.judging import Asked, all_met, at_most, case_verdict, interval_text, spread_of
 from kernelbench.compare.ledger import published_of
 from kernelbench.compare.measured import SAME, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 
 
-def order(asked: Asked) -> ClaimVerdict:
+def judge_order(asked: Asked) -> ClaimVerdict:
     names: Sequence[str] = asked.stated["order"]
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
@@ -23,7 +23,7 @@ def order(asked: Asked) -> ClaimVerdict:
             return None
         met = [at_most(ratio, 1 + SAME) for ratio in timed]
         text = "; ".join(
-            f"{later} takes {interval(ratio)} times the time of {earlier}"
+            f"{later} takes {interval_text(ratio)} times the time of {earlier}"
             for (earlier, later), ratio in zip(pairwise(names), timed, strict=True)
         )
         published = asked.published_speedup(case, names[0], names[-1])
@@ -48,7 +48,7 @@ def order(asked: Asked) -> ClaimVerdict:
     return asked.concluded(cases, told, required, asked.factor_size())
 
 
-def level(asked: Asked) -> ClaimVerdict:
+def judge_level(asked: Asked) -> ClaimVerdict:
     names: Sequence[str] = asked.stated["names"]
     limit = 1 + asked.size_of("within")
 
@@ -62,7 +62,7 @@ def level(asked: Asked) -> ClaimVerdict:
             return None
         published = _published_times(asked, case, names)
         spread = max(published) / min(published) if published else None
-        text = f"{slowest} takes {interval(ratio)} times the time of {fastest}"
+        text = f"{slowest} takes {interval_text(ratio)} times the time of {fastest}"
         return case_verdict(case, ratio, text, band=(0.0, limit), published=spread)
 
     cases = asked.timed_cases(names, one)

@@ -65,7 +65,7 @@ def all_keys(first: Side, second: Side) -> list[tuple[str, str]]:
     return sorted(keys, key=lambda key: places[key[0]])
 
 
-def matched(first: Side, second: Side, by_share: bool) -> tuple[list[Pair], list[Change]]:
+def match_rows(first: Side, second: Side, by_share: bool) -> tuple[list[Pair], list[Change]]:
     """Rows that can be compared, and the others with the reason."""
     pairs: list[Pair] = []
     rest: list[Change] = []

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from kernelbench.compare.claims import explain_verdicts, judge
+from kernelbench.compare.claims import explain_verdicts, judge_claims
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger import read_ledger
-from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part, overall
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part, overall_verdict
 from kernelbench.core import places
 from kernelbench.core.progress import QUIET, Progress
 from kernelbench.core.records import Claim
@@ -52,7 +52,7 @@ class Standing:
         return " ".join(dict.fromkeys(one.why for one in self.runs if one.why))
 
 
-def standings(results: Path = places.RECORDED, progress: Progress = QUIET) -> list[Standing]:
+def ledger_standings(results: Path = places.RECORDED, progress: Progress = QUIET) -> list[Standing]:
     """Every entry of the ledger, those with a claim first, judged on the runs in `results`/h200.
 
     Claims that need no times are judged on `results`/simulated where no GPU has run them.
@@ -80,7 +80,7 @@ def _judged(results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, 
             continue
         run = read_run(folder)
         counted, _ = counts_of(run, results)
-        verdicts = judge(run, ledger, left, counted=counted)
+        verdicts = judge_claims(run, ledger, left, counted=counted)
         whys = explain_verdicts(run, ledger, verdicts, counted)
         for one in verdicts:
             if one.id not in found or one.verdict != NOT_DECIDED:
@@ -100,7 +100,7 @@ def _standing(claim: Claim, found: Sequence[Judged]) -> Standing:
     sentences = [f"{one.suite}: " * (len(runs) > 1) + one.verdict.sentence for one in runs]
     direction = _agreed([one.verdict.direction for one in runs])
     size = _agreed([one.verdict.size for one in runs])
-    return Standing(claim, overall(direction, size), " ".join(sentences), decided_by, runs, direction, size)
+    return Standing(claim, overall_verdict(direction, size), " ".join(sentences), decided_by, runs, direction, size)
 
 
 def _agreed(parts: Sequence[Part | None]) -> Part | None:

@@ -6,9 +6,9 @@ from math import exp, log, log1p
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.between import differences, libraries_alike, title
+from kernelbench.compare.between import libraries_alike, run_title, what_differs
 from kernelbench.compare.changes import Change, Changes, Judged, more_samples, open_text, verdict_of
-from kernelbench.compare.pairing import Pair, Side, all_keys, matched, side_of
+from kernelbench.compare.pairing import Pair, Side, all_keys, match_rows, side_of
 from kernelbench.core import places
 from kernelbench.core.errors import InputError
 from kernelbench.runs.folders import recorded_run
@@ -33,7 +33,7 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
         )
     sides = (side_of(first), side_of(second))
     by_share = first.device != second.device
-    pairs, rest = matched(*sides, by_share)
+    pairs, rest = match_rows(*sides, by_share)
     if not pairs:
         first_one = f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
         raise InputError(
@@ -49,7 +49,9 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
     found.sort(key=lambda row: places[row.case, row.implementation])
     notes = [*_floors_told(sides), told, *_clocks_told(clocks)]
     rows = _chosen(found, caches, only)
-    return Changes(title(first), title(second), by_share, differences(first, second, _codes(pairs)), notes, rows)
+    return Changes(
+        run_title(first), run_title(second), by_share, what_differs(first, second, _codes(pairs)), notes, rows
+    )
 
 
 def _chosen(rows: Sequence[Change], caches: Sequence[str], only: Sequence[str]) -> list[Change]:

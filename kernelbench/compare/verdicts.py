@@ -80,7 +80,7 @@ class ClaimVerdict:
         return None if not case.counts or (None in asked and False not in asked) else False not in asked
 
 
-def answer(met: Sequence[bool | None], *, some: bool = False) -> Answer:
+def part_answer(met: Sequence[bool | None], *, some: bool = False) -> Answer:
     """The answer of one part over the cases that count. `some`: one that is met is enough."""
     if all(one is None for one in met):
         return "open"
@@ -89,7 +89,7 @@ def answer(met: Sequence[bool | None], *, some: bool = False) -> Answer:
     return "in part" if any(met) else "no"
 
 
-def overall(direction: Part | None, size: Part | None) -> Outcome:
+def overall_verdict(direction: Part | None, size: Part | None) -> Outcome:
     """The verdict from the parts that are asked for; see the table above."""
     if direction is None or (direction.answer == "yes" and size is not None):
         if direction and size and size.answer in ("no", "open"):
@@ -116,7 +116,7 @@ def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
     ):
         side = dict.fromkeys(label for label, one in zip(labels, met, strict=True) if one is wanted)
         if side:
-            said += f"{then if said else first} {listed([*side])}"
+            said += f"{then if said else first} {some_labels([*side])}"
     return said
 
 
@@ -125,13 +125,13 @@ def _tells_apart(names: Sequence[str], met: Sequence[bool | None]) -> bool:
     return len(set(names)) > 1 and len(set(zip(names, met, strict=True))) == len(set(names))
 
 
-def listed(labels: Sequence[str]) -> str:
+def some_labels(labels: Sequence[str]) -> str:
     """Up to four by name: "a, b, c, d and 3 more"."""
     named = ", ".join(labels[:_NAMED])
     return named if len(labels) <= _NAMED else f"{named} and {len(labels) - _NAMED} more"
 
 
-def counted(cases: Sequence[CaseVerdict]) -> str:
+def how_many_cases(cases: Sequence[CaseVerdict]) -> str:
     """ "all 5 cases", "5 of 7 cases", "both cases", "the only case"."""
     number = sum(case.counts for case in cases)
     if number == len(cases):

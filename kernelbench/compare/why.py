@@ -83,7 +83,7 @@ FACTS: Mapping[str, tuple[Value, Callable[[float], str]]] = {
 }
 
 
-def why(measured: Measured, claim: Claim, verdict: str) -> str:
+def ledger_reason(measured: Measured, claim: Claim, verdict: str) -> str:
     """What the ledger says of this verdict, with the run's numbers; '' where it says nothing of it.
 
     A text of which the runs have not every number is left out, and a sentence says so.
@@ -99,7 +99,7 @@ def why(measured: Measured, claim: Claim, verdict: str) -> str:
     return " ".join(told)
 
 
-def problems(text: str, names: Collection[str]) -> Iterator[str]:
+def reason_problems(text: str, names: Collection[str]) -> Iterator[str]:
     """What is wrong with the places of a text: unknown implementations, unknown values, braces of no place."""
     for first, second in _PLACE.findall(text):
         for term in filter(None, (first, second)):

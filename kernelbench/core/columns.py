@@ -149,5 +149,5 @@ HISTORY = (
 )
 
 
-def names(columns: Iterable[Column]) -> list[str]:
+def column_names(columns: Iterable[Column]) -> list[str]:
     return [column.name for column in columns]

@@ -87,7 +87,7 @@ class Counters:
         return accesses + self.shared_copy_wavefronts
 
 
-def total(parts: Iterable[Counters]) -> Counters:
+def total_counters(parts: Iterable[Counters]) -> Counters:
     return sum(parts, Counters())
 
 

@@ -27,7 +27,7 @@ _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133
 _ROWS, _ELEMENTS = 0x5851F42D4C957F2D, 0x14057B7EF767814F  # xored with the seed, for numbers of rows and of elements
 
 
-def draw(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, seed: int) -> Any:
+def draw_input(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, seed: int) -> Any:
     """Elements [start, start + size) of an input, in float32 and not yet rounded to its type.
 
     `generator` is NumPy's or CuPy's, seeded for this piece of the array; `seed` is that of the whole array.

@@ -72,7 +72,7 @@ class Refused:
 Node: TypeAlias = "Value | Items | Entries | Refused"
 
 
-def describe(node: Node) -> str:
+def describe_node(node: Node) -> str:
     """A node as messages name it."""
     if isinstance(node, Items):
         return "a list"
@@ -81,12 +81,12 @@ def describe(node: Node) -> str:
     return shown(node.value) if isinstance(node, Value) else "something refused"
 
 
-def plain(node: Node) -> Any:
+def plain_values(node: Node) -> Any:
     """The node as lists, dicts and scalars. A key that is written as an integer becomes an int."""
     if isinstance(node, Items):
-        return [plain(item) for item in node.nodes]
+        return [plain_values(item) for item in node.nodes]
     if isinstance(node, Entries):
-        return {_key(name): plain(item) for name, item in node.nodes.items()}
+        return {_key(name): plain_values(item) for name, item in node.nodes.items()}
     return node.value if isinstance(node, Value) else None
 
 
@@ -135,7 +135,7 @@ def read_document(path: Path, problems: Problems, form: Form) -> Entries:
     if isinstance(root, Refused):
         problems.raise_any()
     if not isinstance(root, Entries):
-        problems.fail(root.line, f"expected {form.keys}, got {describe(root)}")
+        problems.fail(root.line, f"expected {form.keys}, got {describe_node(root)}")
     return root
 
 
@@ -214,7 +214,7 @@ class _Builder:
                 else:
                     nodes[name], key_lines[name] = value, key.line
             elif not isinstance(key, Refused):
-                self._problems.add(key.line, f"a key must be a word, got {describe(key)}")
+                self._problems.add(key.line, f"a key must be a word, got {describe_node(key)}")
         return Entries(line, nodes, key_lines)
 
     def _scalar(self, event: Any, line: int) -> Node:

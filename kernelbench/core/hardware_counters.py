@@ -173,7 +173,7 @@ class Tally:
     unexplained: int
 
 
-def tally(launches: Iterable[CountedLaunch]) -> Tally:
+def tally_launches(launches: Iterable[CountedLaunch]) -> Tally:
     compared = [one for one in launches if one.agreement]
     metrics = equal = unexplained = 0
     for one in compared:

@@ -1,4 +1,4 @@
-"""Libraries that library peers call: imported on first use, with their caches inside ours."""
+"""Libraries that not every run needs, such as those of peers: imported on first use, with their caches inside ours."""
 
 import json
 import os
@@ -16,6 +16,7 @@ EXTRAS = {  # by module, the extra that brings it
     "liger_kernel": "liger",
     "flashinfer": "flashinfer",
     "ncu_report": "ncu",
+    "cryptography": "fleet",
 }
 # The packages whose versions say what a peer ran, by the first word of its name. CUB comes with the compiler's headers.
 PEER_PACKAGES = {

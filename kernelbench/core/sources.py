@@ -22,7 +22,7 @@ def include_folders(source: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((source.absolute().parent.parent, places.KERNELS)))
 
 
-def texts(source: Path) -> Iterator[tuple[str, bytes]]:
+def source_texts(source: Path) -> Iterator[tuple[str, bytes]]:
     """The source, then all headers that it includes, directly or not, from its own folder or the include folders, each
     with its name as spelled there. InputError for a file that cannot be read."""
     waiting: list[tuple[str, Path]] = [("source", source.absolute())]
@@ -32,7 +32,7 @@ def texts(source: Path) -> Iterator[tuple[str, bytes]]:
         if path in seen:
             continue
         seen.add(path)
-        text = content(path)
+        text = source_content(path)
         yield spelled, text
         for quoted, angled in _INCLUDE.findall(text):
             name = os.fsdecode(quoted or angled)
@@ -40,7 +40,7 @@ def texts(source: Path) -> Iterator[tuple[str, bytes]]:
             waiting += [(name, header) for header in _first_file(folders, name)]
 
 
-def content(path: Path) -> bytes:
+def source_content(path: Path) -> bytes:
     """The bytes of a source or header; InputError if it is not a regular file or larger than any source."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a pipe

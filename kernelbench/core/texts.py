@@ -27,7 +27,7 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.splitlines()) if "\n" in text else text)
 
 
-def kept(text: str, most: int = MAX_TEXT) -> str:
+def kept_text(text: str, most: int = MAX_TEXT) -> str:
     """`text` as a run keeps it: `printable`, and at most `most` characters, with the number of those left out."""
     shown, beyond = printable(text[:most]), max(0, len(text) - most)
     if not beyond and len(shown) <= most:
@@ -46,7 +46,7 @@ def is_unprintable(character: str) -> bool:
     return unicodedata.category(character) in _UNPRINTABLE
 
 
-def cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """A text for CSV, with an apostrophe in front if a spreadsheet would compute it, or if it looks as if it had one
     already. Numbers stay numbers."""
     return f"'{text}" if _COMPUTED.match(text) and not _NUMBER.fullmatch(text) else text

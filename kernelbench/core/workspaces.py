@@ -47,7 +47,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         os.close(held)
 
 
-def sweep(parent: Path) -> None:
+def delete_old_workspaces(parent: Path) -> None:
     """Delete the workspaces in `parent` that are a day old and that no process holds."""
     for path in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):  # its owner or another process was faster, or another user owns it

@@ -63,7 +63,7 @@ def require_room(blocks: int) -> None:
         )
 
 
-def sample(
+def run_sample(
     extents: tuple[int, int, int],
     work: int,
     share: float,
@@ -81,7 +81,7 @@ def sample(
     `each`: runs the groups that tell the price; by default one after the other.
     """
     grid = Grid(extents)
-    ranges = groups(grid.slices, least, within)
+    ranges = sampled_ranges(grid.slices, least, within)
     first = grid.blocks(ranges)
     prices = _prices(grid, ranges, each or (lambda parts: [run(one) for one in parts]))
     spent = sum(price for price, _ in prices)
@@ -96,7 +96,7 @@ def sample(
         return None
     affordable = int(min(work * slices_run / max(spent, 1), share * grid.slices)) // (GROUPS - 1)
     if affordable > least:
-        ranges = groups(grid.slices, affordable, within)
+        ranges = sampled_ranges(grid.slices, affordable, within)
         rest = np.setdiff1d(grid.blocks(ranges), first, assume_unique=True)
         if rest.size:
             run(rest)
@@ -131,7 +131,7 @@ def _uneven(prices: Sequence[tuple[int, int]]) -> bool:
     return max(each) > UNEVEN * max(float(np.median(each)), 1.0)
 
 
-def prefix(extents: tuple[int, int, int], work: int, run: Run, group: int = 1) -> bool:
+def run_first_blocks(extents: tuple[int, int, int], work: int, run: Run, group: int = 1) -> bool:
     """Run a grid whose blocks wait for earlier ones, from its first block on, whole groups of `group` at a time; True
     if that was all of it."""
     blocks, done = prod(extents), 0
@@ -144,7 +144,7 @@ def prefix(extents: tuple[int, int, int], work: int, run: Run, group: int = 1) -
     return done == blocks
 
 
-def groups(slices: int, length: int, within: Spans | None) -> list[tuple[int, int]]:
+def sampled_ranges(slices: int, length: int, within: Spans | None) -> list[tuple[int, int]]:
     """Ranges of at most `length` slices: at the start, at the end, and evenly between. Those at the ends have half the
     length, because each represents half as much of the grid as one with neighbours on both sides."""
     found = []

@@ -17,9 +17,9 @@ from kernelbench.core.contracts import POISON_BYTE
 from kernelbench.core.counters import SECTOR_BYTES, Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
-from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
+from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, require_room, run_first_blocks, run_sample
 from kernelbench.devices.written_elements import Integers
-from kernelbench.simt.counters import launch_counters, totals
+from kernelbench.simt.counters import launch_counters, launch_totals
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.lower import Program
@@ -69,7 +69,7 @@ class PlanRun:
         if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
             for allocation in self._temporary:
                 allocation.undefine()
-                poison(allocation)
+                poison_array(allocation)
             self._go_through(full=True)
 
     def _go_through(self, full: bool) -> None:
@@ -118,9 +118,9 @@ class PlanRun:
             run(None)
             return None
         if run.in_order:
-            prefix(grid, WORK, run, run.step.launch.co_resident)
+            run_first_blocks(grid, WORK, run, run.step.launch.co_resident)
             return within
-        return sample(grid, WORK, self._share, within, run, self._least, run.each)
+        return run_sample(grid, WORK, self._share, within, run, self._least, run.each)
 
 
 class _StepRun:
@@ -180,7 +180,7 @@ class _StepRun:
         read, written = self._machine.touched()
         together = replace(
             self._reports[0],
-            counters=joined([one.counters for one in self._reports]),
+            counters=join_counters([one.counters for one in self._reports]),
             blocks_run=sum(one.blocks_run for one in self._reports),
             notes=tuple(note for one in self._reports for note in one.notes),
             sectors_read=read,
@@ -200,7 +200,7 @@ def _result(future: Future[LaunchReport]) -> LaunchReport:
     return future.result()
 
 
-def poison(allocation: Allocation) -> None:
+def poison_array(allocation: Allocation) -> None:
     """Overwrite a small array, so that what no kernel writes cannot pass for a result."""
     if allocation.nbytes <= SMALL_BYTES:
         allocation.view()[:] = POISON_BYTE
@@ -218,7 +218,7 @@ def _instructions(launches: Sequence[LaunchCounters]) -> int:
     return sum(one.counters.warp_instructions for one in launches)
 
 
-def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def join_counters(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Counters of blocks that were run in several parts, as if they had been run together."""
     found: npt.NDArray[Any] = parts[0].copy()
     for name in found.dtype.names or ():
@@ -237,7 +237,7 @@ def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str
     each = np.array(
         [
             [count / part.blocks_run for count in vars(sums).values()]
-            for part, sums in zip(placed, totals(placed), strict=True)
+            for part, sums in zip(placed, launch_totals(placed), strict=True)
         ]
     )
     if in_order:

@@ -29,17 +29,17 @@ from kernelbench.core.records import (
 )
 from kernelbench.core.units import bytes_text
 from kernelbench.devices.known import known_gpu
-from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
-from kernelbench.devices.written_elements import ranges
+from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison_array, poison_unwritten
+from kernelbench.devices.written_elements import element_ranges
 from kernelbench.simt import native
 from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator, free_memory
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
-from kernelbench.simt.tensor_maps import descriptor
+from kernelbench.simt.tensor_maps import tensor_map_bytes
 
 VERIFICATION_BYTES = 2 * 2**30  # most memory that verification uses
 _KINDS = ("normal", "masked", "mask")  # of the generator; all other distributions are "uniform" to it
@@ -63,7 +63,7 @@ class SimulatedClock:
 class SimulatedDevice:
     """See contracts.CountingDevice. Plans see the properties of `gpu`, a known GPU."""
 
-    slice_elements = 2**20
+    slice_elements = 2**16  # a slice stays in a cache of the processor, through a dozen passes over it
 
     def __init__(self, gpu: str) -> None:
         self.properties = known_gpu(gpu)
@@ -111,7 +111,7 @@ class SimulatedDevice:
                 allocation.undefine()
                 if allocation.nbytes > SMALL_BYTES:
                     self._memory.discard(allocation)
-                poison(allocation)
+                poison_array(allocation)
 
     def swap_contents(self, first: Array, second: Array, dtype: str) -> None:
         raise DeviceError("the simulator times nothing, so inputs need not change between samples")
@@ -145,7 +145,9 @@ class SimulatedDevice:
         sectors = self._last.written.get(allocation.name)
         if sectors is None:
             return np.empty((0, 2), np.int64)
-        return ranges(sectors, self._last.states(allocation.name), ByteState.SOUND, output.itemsize, output.size)
+        return element_ranges(
+            sectors, self._last.states(allocation.name), ByteState.SOUND, output.itemsize, output.size
+        )
 
     def free_bytes(self) -> int:
         return min(free_memory(), VERIFICATION_BYTES)
@@ -215,7 +217,7 @@ class SimulatedDevice:
                 module = self._modules[binary.key]
                 joined = may_share(binary) and JOINED in code_notes(binary)[entry]
                 lines = code_lines(binary).get(entry, {}) if joined else {}
-                self._programs[key] = lower(flatten(module, entry), module, native.has_operation, lines)
+                self._programs[key] = lower(inline_calls(module, entry), module, native.has_operation, lines)
         except PtxError as error:
             raise DeviceError(str(error)) from error
         except OSError as error:
@@ -285,7 +287,7 @@ def _argument(one: str | Scalar | TensorMap, allocations: Mapping[str, Allocatio
     if isinstance(one, Scalar):
         return dtypes.storage(one.dtype)(one.value)
     if isinstance(one, TensorMap):
-        return descriptor(one.tiling, allocations[one.array].address)
+        return tensor_map_bytes(one.tiling, allocations[one.array].address)
     return allocations[one].address
 
 

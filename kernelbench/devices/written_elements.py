@@ -9,7 +9,9 @@ WORD = 8  # bytes of a map that are tested at once, because almost all are 0
 Integers = npt.NDArray[np.int64]
 
 
-def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize: int, elements: int) -> Integers:
+def element_ranges(
+    sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize: int, elements: int
+) -> Integers:
     """Ranges [start, stop) of the elements whose bytes are all in the state `good`.
 
     `sectors` are sorted; `states` has one state per byte, [sectors, 32].

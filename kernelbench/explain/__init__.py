@@ -3,9 +3,9 @@
 This room knows counters and the statements of the ledger, but neither the simulator nor timed runs.
 """
 
-from kernelbench.explain.bounds import bound
+from kernelbench.explain.bounds import tightest_bound
 from kernelbench.explain.case import explain_case
-from kernelbench.explain.lines import listings
+from kernelbench.explain.lines import source_listings
 from kernelbench.explain.rules import RULES, Rule
 
-__all__ = ["RULES", "Rule", "bound", "explain_case", "listings"]
+__all__ = ["RULES", "Rule", "explain_case", "source_listings", "tightest_bound"]

@@ -38,7 +38,7 @@ class Comparison:
     unexplained: tuple[str, ...] = ()
 
 
-def compared(hardware: Mapping[str, float], launch: LaunchCounters, machine_code: str) -> Comparison:
+def compare_launch(hardware: Mapping[str, float], launch: LaunchCounters, machine_code: str) -> Comparison:
     """Compare a launch. `hardware`: by metric, without those that have no value; `machine_code`: see EntryFacts."""
     simulated = simulated_values(launch.counters)
     metrics = [name for name in COMPARED if name in hardware]

@@ -22,7 +22,7 @@ SECTORS_PER_CLOCK = 128 // SECTOR_BYTES
 WAVEFRONTS_PER_CLOCK = 1
 
 
-def bound(one: Counted, gpu: DeviceProperties) -> Bound | None:
+def tightest_bound(one: Counted, gpu: DeviceProperties) -> Bound | None:
     """The tightest of the bounds; None if no counter gives one."""
     parts = _parts(one)
     dram_bytes = sum(_dram_bytes(one, number, part, gpu.l2_bytes) for number, part in enumerate(parts))

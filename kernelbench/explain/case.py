@@ -8,10 +8,10 @@ from kernelbench.core.counters import GROUPED
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
-from kernelbench.explain.bounds import bound
+from kernelbench.explain.bounds import tightest_bound
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import Evidence
-from kernelbench.explain.lines import listings
+from kernelbench.explain.lines import source_listings
 from kernelbench.explain.records import CaseExplanation, Link, Sentence
 from kernelbench.explain.rules import RULES, Facts
 
@@ -30,20 +30,20 @@ def explain_case(
     """Explain one case on `gpu`. `claims`: entries of the ledger whose statements are decided; `missing`:
     implementations that were not counted, with the reason; `lines`: with their source lines."""
     found = evidence.decide_all(claims, counted, {*counted, *(missing or {})})
-    bounds = {name: limit for name, one in counted.items() if (limit := bound(one, gpu))}
+    bounds = {name: limit for name, one in counted.items() if (limit := tightest_bound(one, gpu))}
     return CaseExplanation(
         case=case,
         counted=counted,
-        metrics=differing(list(counted.values())),
-        sentences=tuple(sentences(counted, found)),
+        metrics=differing_metrics(list(counted.values())),
+        sentences=tuple(case_sentences(counted, found)),
         bounds=bounds,
         evidence=tuple(found),
         missing=missing or {},
-        listings=[listing for one in counted.values() for listing in listings(one)] if lines else (),
+        listings=[listing for one in counted.values() for listing in source_listings(one)] if lines else (),
     )
 
 
-def differing(counted: Sequence[Counted]) -> tuple[str, ...]:
+def differing_metrics(counted: Sequence[Counted]) -> tuple[str, ...]:
     """Metrics that differ, or that only some have; for a single implementation all its metrics."""
     return tuple(name for name, metric in METRICS.items() if metric.shown and _differs(name, counted))
 
@@ -56,7 +56,7 @@ def _differs(metric: str, counted: Sequence[Counted]) -> bool:
     return len(values) == 1 or len(known) < len(values) or max(known) > APART * min(known)
 
 
-def sentences(counted: Mapping[str, Counted], found: Sequence[Evidence] = ()) -> Iterable[Sentence]:
+def case_sentences(counted: Mapping[str, Counted], found: Sequence[Evidence] = ()) -> Iterable[Sentence]:
     """What the rules say of each implementation; `found`: decided statements to which sentences are relevant."""
     for name, one in counted.items():
         facts = Facts(one, counted)

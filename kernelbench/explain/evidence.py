@@ -61,7 +61,7 @@ class Evidence:
     right: float | None = None
 
 
-def statements(claim: Claim) -> tuple[Statement, ...]:
+def claim_statements(claim: Claim) -> tuple[Statement, ...]:
     """The statements of a ledger entry, in the order of the file."""
     return tuple(_statement(claim, entry) for entry in claim.document.get("explanation", ()))
 
@@ -153,7 +153,7 @@ def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Coll
     return [
         decide(statement, case)
         for claim in claims
-        for statement in statements(claim)
+        for statement in claim_statements(claim)
         if all(has_published_inputs(inputs_of(one.words), claim) for one in case.values())
         and all(name in asked for name in statement.names)
         and not (statement.of in case and _out_of_scope(statement, case[statement.of]))
@@ -210,7 +210,7 @@ def _across(statement: Statement, own: Sequence[Evidence]) -> Across:
     )
 
 
-def overall(found: Sequence[Evidence]) -> bool | None:
+def all_confirmed(found: Sequence[Evidence]) -> bool | None:
     """Whether all decided statements are confirmed; None if none was decided."""
     seen = [one.decision == "confirmed" for one in found if one.decision != "not visible here"]
     return all(seen) if seen else None

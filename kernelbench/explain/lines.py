@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kernelbench.core import places
-from kernelbench.core.counters import Counters, total
+from kernelbench.core.counters import Counters, total_counters
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.records import Line, Listing
 
@@ -19,7 +19,7 @@ _WORK: tuple[Callable[[Counters], int], ...] = (
 )
 
 
-def listings(one: Counted) -> tuple[Listing, ...]:
+def source_listings(one: Counted) -> tuple[Listing, ...]:
     """One listing per source file of an implementation, the .cu first; none without line counters. Each header of the
     compiler is one line, with its total."""
     lines = _by_line(one)
@@ -31,7 +31,7 @@ def listings(one: Counted) -> tuple[Listing, ...]:
     for name, own in sorted(files.items(), key=lambda item: (not item[0].endswith(".cu"), item[0])):
         path = _here(Path(name))
         if "include" in path.parts:
-            shown = [Line(0, f"all of {path.name}", total(own.values()))]
+            shown = [Line(0, f"all of {path.name}", total_counters(own.values()))]
         else:
             text = _source_lines(path)
             shown = [Line(number, text.get(number, ""), own[number], (name, number) in marked) for number in own]
@@ -50,7 +50,10 @@ def _here(path: Path) -> Path:
 def _by_line(one: Counted) -> dict[tuple[str, int], Counters]:
     """Counters of each line, over all launches."""
     places = {place for launch in one.launches for place in launch.lines}
-    return {place: total(launch.lines[place] for launch in one.launches if place in launch.lines) for place in places}
+    return {
+        place: total_counters(launch.lines[place] for launch in one.launches if place in launch.lines)
+        for place in places
+    }
 
 
 def _marked(lines: Mapping[tuple[str, int], Counters]) -> set[tuple[str, int]]:

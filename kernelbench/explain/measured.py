@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.hardware_counters import CountedLaunch, ProfiledLaunch, simulated_values
-from kernelbench.explain.agreement import Comparison, compared
+from kernelbench.explain.agreement import Comparison, compare_launch
 from kernelbench.explain.counted import Counted
 
 
@@ -43,7 +43,7 @@ def _launch(
     machine_code: str | None,
     why: Sequence[str],
 ) -> CountedLaunch:
-    result = compared(real.values, simulated, machine_code or "") if real and simulated else Comparison("")
+    result = compare_launch(real.values, simulated, machine_code or "") if real and simulated else Comparison("")
     return CountedLaunch(
         case=case,
         implementation=implementation,

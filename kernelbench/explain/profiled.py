@@ -11,7 +11,7 @@ from statistics import fmean
 from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.hardware_counters import STALLS, CountedLaunch, ProfiledLaunch
 from kernelbench.core.units import digits, share_text
-from kernelbench.explain.case import differing, sentences
+from kernelbench.explain.case import case_sentences, differing_metrics
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.records import CaseExplanation, Sentence
 
@@ -37,13 +37,13 @@ def explain_report(name: str, profiled: Sequence[ProfiledLaunch]) -> ReportExpla
     means = _named([(_mean(own), len(own)) for own in groups.values()])
     counted = {label: _counted(name, label, one, times) for label, (one, times) in means.items()}
     said = [
-        *sentences(counted),
+        *case_sentences(counted),
         *(line for label, (one, _) in means.items() for line in hardware_sentences(label, one)),
     ]
     launches = [_launch(name, label, number, one) for number, (label, (one, _)) in enumerate(means.items(), start=1)]
     absent = frozenset.intersection(*(frozenset(one.missing) for one in profiled))
     return ReportExplanation(
-        *(name, counted, differing(list(counted.values())), tuple(said), {}, ()),
+        *(name, counted, differing_metrics(list(counted.values())), tuple(said), {}, ()),
         launches=launches,
         gpu=profiled[0].gpu,
         absent=tuple(one for one in profiled[0].missing if one in absent),

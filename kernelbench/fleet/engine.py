@@ -161,8 +161,8 @@ async def _until_gone(nannies: Sequence[Nanny], address: str, security: Security
 @contextmanager
 def of_a_cluster(address: str, tls: Path | None) -> Iterator[Client]:
     """A cluster of hosts. InputError where its scheduler does not answer."""
-    security = private.security_of(address, tls)
     require_dask()
+    security = private.security_of(address, tls)
     from distributed import Client
 
     try:
@@ -173,16 +173,16 @@ def of_a_cluster(address: str, tls: Path | None) -> Iterator[Client]:
         yield client
 
 
-def members_of(client: Client) -> tuple[Member, ...]:
+def cluster_members(client: Client) -> tuple[Member, ...]:
     """What the workers of a cluster offer; InputError without a GPU, or where two offer the same.
 
     A worker that ends while it is asked, and comes back, is asked again.
     """
     end_s = time.monotonic() + ABSENT_S
-    answers = client.run(jobs.describe, on_error="return")
+    answers = client.run(jobs.describe_worker, on_error="return")
     while any(isinstance(one, Exception) for one in answers.values()) and time.monotonic() < end_s:
         time.sleep(_POLL_S)
-        answers = client.run(jobs.describe, on_error="return")
+        answers = client.run(jobs.describe_worker, on_error="return")
     found = [one for one in answers.values() if isinstance(one, dict) and one["gpu"]]
     if not found:
         raise InputError("no worker of the cluster has a GPU yet; start `kernelbench worker ADDRESS` on each host")

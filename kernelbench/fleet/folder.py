@@ -106,7 +106,7 @@ def _suites(found: Any) -> dict[str, str]:
     return {name: str(digest) for name, digest in found.items()}
 
 
-def resumed(folder: Path, wanted: Fleet) -> Fleet:
+def resume_fleet(folder: Path, wanted: Fleet) -> Fleet:
     """The fleet in `folder` that `wanted` goes on with. GPUs that are new measure too, unless cases are shared: then
     each case has its GPU already. InputError where the two would not belong together."""
     earlier = read_fleet(folder)
@@ -119,14 +119,14 @@ def resumed(folder: Path, wanted: Fleet) -> Fleet:
     return replace(earlier, gpus=(*earlier.gpus, *new), finished=None)
 
 
-def placed(wanted: Fleet, out: Path | None, suite: Suite, progress: Progress, *, resume: bool) -> Fleet:
+def place_fleet(wanted: Fleet, out: Path | None, suite: Suite, progress: Progress, *, resume: bool) -> Fleet:
     """The fleet with its folder: `out`, or a new one named like `suite`, or to `resume` the newest of these suites.
 
     InputError where another run lies there."""
     folder = out or (newest_fleet(list(wanted.suites)) if resume else None)
     if resume and folder and is_fleet(folder):
         progress.say(f"Going on with {folder}")
-        fleet = resumed(folder, wanted)
+        fleet = resume_fleet(folder, wanted)
         known = {gpu.resource for gpu in fleet.gpus}
         for gpu in wanted.gpus:
             if gpu.resource not in known:

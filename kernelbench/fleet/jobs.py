@@ -94,7 +94,7 @@ def code_digest() -> str:
     return found.hexdigest()[:16]
 
 
-def describe() -> dict[str, Any]:
+def describe_worker() -> dict[str, Any]:
     """What a worker says of itself: its GPU, and the code that it would run."""
     gpu = gpu_here()
     return {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kernelbench.core.errors import InputError
+from kernelbench.core.libraries import import_library
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -31,6 +32,7 @@ def temporary() -> Security:
     """A key of this process alone, for a fleet on this host: other users of the host cannot connect."""
     from distributed import Security
 
+    import_library("cryptography")  # Dask needs it for new keys alone
     return Security.temporary()
 
 

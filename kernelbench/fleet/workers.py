@@ -30,7 +30,7 @@ class Workers:
     def started(self) -> Iterator[tuple[Client, tuple[Member, ...]]]:
         if self.cluster:
             with engine.of_a_cluster(self.cluster, self.tls) as client:
-                yield client, engine.members_of(client)
+                yield client, engine.cluster_members(client)
             return
         gpus = named_gpus(self.gpus)
         self.check(gpus)
@@ -49,7 +49,7 @@ class Workers:
 
 def code_notes(members: Sequence[Member]) -> list[str]:
     """A sentence for each version in which the hosts differ from this one."""
-    own = {name: str(value) for name, value in jobs.describe().items() if name != "gpu"}
+    own = {name: str(value) for name, value in jobs.describe_worker().items() if name != "gpu"}
     return [
         f"{member.gpu.label} has another {name} than this host: {value}, here {own.get(name)}"
         for member in members

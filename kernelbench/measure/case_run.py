@@ -19,7 +19,7 @@ from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.energy import add_energy
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
-from kernelbench.measure.placements import filled_arrays, place
+from kernelbench.measure.placements import filled_arrays, place_case
 from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement
 from kernelbench.measure.tracks import QUICK, Contender, Precision
 from kernelbench.measure.verify import run_and_check
@@ -106,7 +106,7 @@ class CaseRun:
         implementation kept from its verification wrong."""
         with self.stopwatch.on(FILLING):
             scratch = (sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan)
-            place(data, seed, max(scratch, default=0))
+            place_case(data, seed, max(scratch, default=0))
         for contender in contenders:
             self._prepare(contender, data.placements[1:])
 

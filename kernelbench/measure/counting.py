@@ -5,7 +5,7 @@ from math import prod
 
 from kernelbench.build import code_notes
 from kernelbench.core.contracts import CountingDevice
-from kernelbench.core.counters import LaunchCounters, total
+from kernelbench.core.counters import LaunchCounters, total_counters
 from kernelbench.core.errors import EVERYBODYS, reason_of
 from kernelbench.core.progress import Advance
 from kernelbench.core.records import (
@@ -86,7 +86,7 @@ def _counted(
     return Counted(
         case=case.key,
         implementation=planned.implementation.name,
-        counters=total(launch.counters for launch in launches),
+        counters=total_counters(launch.counters for launch in launches),
         role=planned.implementation.role,
         least_bytes=least_bytes,
         shapes=tuple(_shapes(planned, sizes)),

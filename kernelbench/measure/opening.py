@@ -39,7 +39,7 @@ class MeasureRequest:
 
 
 @contextmanager
-def opened(request: MeasureRequest, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
+def open_bench(request: MeasureRequest, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
     """The device, closed at the end. A GPU is locked against other runs; a simulator in place of a GPU is announced.
 
     `catalog` includes the user's own kernels.
@@ -60,7 +60,7 @@ def opened_to_tune(request: MeasureRequest, catalog: Catalog, progress: Progress
     gpu = replace(request, device="cuda" if request.device == "auto" else request.device)
     with ExitStack() as stack:
         try:
-            bench = stack.enter_context(opened(gpu, catalog, progress))
+            bench = stack.enter_context(open_bench(gpu, catalog, progress))
         except NoDevice as error:
             raise NoDevice(f"tune times candidates, so it needs a GPU{without}. {error}") from error
         yield bench

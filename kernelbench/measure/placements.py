@@ -21,7 +21,7 @@ def filled_arrays(device: Device, operation: Operation, case: Case, seed: int) -
     return arrays
 
 
-def place(data: CaseData, seed: int, scratch: int) -> None:
+def place_case(data: CaseData, seed: int, scratch: int) -> None:
     """Give the case up to PLACEMENTS placements, with new contents. `scratch`: bytes that each needs besides."""
     data.seed = seed
     data.inputs(data.placements[0]).fill(seed)

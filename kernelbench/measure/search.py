@@ -36,7 +36,7 @@ from kernelbench.measure.binaries import build_plans
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.tuned import Entry, source_hash
-from kernelbench.runs.environment import now
+from kernelbench.runs.environment import utc_now
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -230,7 +230,7 @@ class Search:
             seconds=winner.seconds if winner and winner.seconds else self.rule_s,
             rule_seconds=self.rule_s,
             case=self.case.key,
-            date=now(),
+            date=utc_now(),
             kernel=source_hash(self.implementation.source),
             kernelbench=kernelbench.__version__,
             environment=", ".join([*words, f"nvcc {self.compiler.version}"]),

@@ -15,7 +15,7 @@ from kernelbench.core.records import Arrays
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.inputs import Spares
 from kernelbench.measure.timing import Staging
-from kernelbench.measure.verify import digests
+from kernelbench.measure.verify import output_digests
 
 
 class CaseStaging(Staging):
@@ -52,4 +52,4 @@ class CaseStaging(Staging):
     def stop(self, place: int, returned: Arrays | None) -> None:
         """Right after the timed run."""
         if self.verified:
-            self.left = digests(self._setup, {**self._setup.placements[place], **(returned or {})})
+            self.left = output_digests(self._setup, {**self._setup.placements[place], **(returned or {})})

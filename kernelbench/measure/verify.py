@@ -65,12 +65,12 @@ def run_and_check(data: CaseData, implementation: Implementation, executable: Ex
         inputs.seal()
     data.device.poison(arrays, data.specs)
     returned = executable()
-    left = digests(data, {**arrays, **(returned or {})})
+    left = output_digests(data, {**arrays, **(returned or {})})
     data.device.clock.wait()
     return check_after_run(data, implementation, arrays, returned, left, seed)
 
 
-def digests(data: CaseData, outputs: Arrays) -> dict[str, Any]:
+def output_digests(data: CaseData, outputs: Arrays) -> dict[str, Any]:
     """Digests of the outputs at this point of the device's stream."""
     return {spec.name: data.device.digest(outputs[spec.name]) for spec in data.specs if spec.role == "output"}
 
@@ -101,7 +101,7 @@ def check_after_run(
         check = check_outputs(data, implementation, outputs, inputs, seed)
     except MemoryError as error:
         raise DeviceError(f"out of memory while its output was compared: {error}") from error
-    late = [name for name, digest in digests(data, outputs).items() if int(digest) != int(left[name])]
+    late = [name for name, digest in output_digests(data, outputs).items() if int(digest) != int(left[name])]
     _poison_returned(data, outputs, returned)
     problems = [f"wrote {', '.join(late)} after the end of its work in the stream that it was given"] if late else []
     problems += outside

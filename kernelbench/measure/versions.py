@@ -85,7 +85,7 @@ def suites_of(versions: Versions, base: Path, head: Path) -> list[str]:
     return found
 
 
-def narrowed(suite: Suite, versions: Versions) -> Suite:
+def common_kernels(suite: Suite, versions: Versions) -> Suite:
     """The suite with only the kernels that both versions have."""
     if suite.step is not None:
         raise InputError(f"'{suite.name}' is a step, which takes one kernel per part; name another suite")
@@ -96,7 +96,7 @@ def narrowed(suite: Suite, versions: Versions) -> Suite:
     return replace(suite, implementations=names)
 
 
-def notes_of(suite: Suite, versions: Versions) -> Iterator[str]:
+def gate_notes(suite: Suite, versions: Versions) -> Iterator[str]:
     """What a gate cannot compare."""
     if versions.head.files:
         return

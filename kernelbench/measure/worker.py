@@ -32,7 +32,7 @@ from kernelbench.measure.bench import CaseLost, InProcessBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.own_file import CuFile
-from kernelbench.planning.twins import implementation
+from kernelbench.planning.twins import find_implementation
 from kernelbench.planning.user_code import end_process
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: S
                 case, sent, inputs, settings = arguments
                 names[:] = [one[0] for one in sent]
                 found = catalog.implementations[case.operation]
-                planned = tuple(Planned(implementation(found, name), *rest) for name, *rest in sent)
+                planned = tuple(Planned(find_implementation(found, name), *rest) for name, *rest in sent)
                 plan = CasePlan(case, planned, inputs)
                 results = bench.run(plan, settings, _Teller(pipe))
                 outcomes = [(one.status, one.reason, one.check, one.measurements, one.counters) for one in results]

@@ -30,7 +30,7 @@ from kernelbench.core.texts import printable
 from kernelbench.planning.definition_checks import implementation_problem, operation_problem
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
 from kernelbench.planning.own_file import CuFile, free_name, read_file
-from kernelbench.planning.user_code import watched
+from kernelbench.planning.user_code import limit_user_code
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _OPERATION_FILE = "operation.py"
@@ -208,7 +208,7 @@ class _Reader:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses look their own module up there
         try:
-            with watched() if self._in_own else nullcontext():
+            with limit_user_code() if self._in_own else nullcontext():
                 spec.loader.exec_module(module)
         except KeyboardInterrupt:
             raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import kernelbench
 from kernelbench.core.cost_model import CostModel
-from kernelbench.core.documents import Form, plain, read_document
+from kernelbench.core.documents import Form, plain_values, read_document
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems
 from kernelbench.core.writing import write_whole
@@ -57,7 +57,7 @@ class Fitted:
         return " and ".join(parts)
 
 
-def fitted(gpu: str, model: CostModel, found: Fit, recorded: Path, date: str) -> Fitted:
+def fitted_model(gpu: str, model: CostModel, found: Fit, recorded: Path, date: str) -> Fitted:
     """What a fit to the times in the file `recorded` found."""
     return Fitted(
         gpu=gpu,
@@ -108,7 +108,7 @@ def write_document(path: Path, header: str, document: Mapping[str, Any], remedy:
 def read_fitted(path: Path, gpu: str) -> Fitted:
     """The constants of a file; InputError names what is wrong with it."""
     problems = Problems(path)
-    found = plain(read_document(path, problems, FORM))
+    found = plain_values(read_document(path, problems, FORM))
     problems.raise_any()
     if found.get("gpu") != gpu:
         raise InputError(f"{path}: constants of {found.get('gpu')}, expected those of {gpu}")

@@ -88,7 +88,7 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         held_out = range(fold, number, FOLDS)
         others = measured.of([one for one in range(number) if one % FOLDS != fold])
         losses[fold::FOLDS] = _losses(model, measured.of(held_out), _constants(model, others))[0]
-    validated, start = shares(losses), shares_with(model, samples, model.known)
+    validated, start = loss_shares(losses), shares_with(model, samples, model.known)
     constants = _constants(model, measured) if _gains(start, validated) else model.known
     final, chosen = _losses(model, measured, constants)
     fastest = [min(each, key=lambda one: one.seconds or np.inf) for each in measured.groups]
@@ -100,7 +100,7 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
         candidates=len(measured.times),
         validated=validated,
         start=start,
-        timed=shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
+        timed=loss_shares(np.array([_rule_loss(each) for each in measured.groups if any(one.is_rule for one in each)])),
         worst=tuple(
             _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
         ),
@@ -114,10 +114,10 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
 
 def shares_with(model: CostModel, samples: Sequence[Sample], constants: Mapping[str, float]) -> Shares:
     """How well a cost function chooses with these constants."""
-    return shares(_losses(model, Measured(samples), constants)[0])
+    return loss_shares(_losses(model, Measured(samples), constants)[0])
 
 
-def shares(losses: Any) -> Shares:
+def loss_shares(losses: Any) -> Shares:
     """Shares of losses, which are the chosen candidate's time over the fastest one's, less 1."""
     if not len(losses):
         return Shares(0.0, 0.0, 0.0, 0.0)

@@ -19,7 +19,7 @@ from kernelbench.core.errors import (
 )
 from kernelbench.core.records import Implementation, Operation
 from kernelbench.planning.definition_checks import RESULTS
-from kernelbench.planning.user_code import LIMIT_S, watched
+from kernelbench.planning.user_code import LIMIT_S, limit_user_code
 
 _OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
 _LONG = ("prepare", "reference")  # these work on the arrays of a case, so they have no time limit
@@ -64,7 +64,7 @@ def _guard(
     @wraps(function, assigned=())
     def call(*arguments: Any, **options: Any) -> Any:
         try:
-            with watched(None if name in _LONG else LIMIT_S):
+            with limit_user_code(None if name in _LONG else LIMIT_S):
                 return function(*arguments, **options)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, *passed)):

@@ -20,7 +20,7 @@ from kernelbench.core.problems import shown, suggest
 from kernelbench.core.records import Implementation, Origin
 from kernelbench.core.texts import printable
 from kernelbench.planning.expressions import Expression, parse
-from kernelbench.planning.signatures import Function, Parameter, functions
+from kernelbench.planning.signatures import Function, Parameter, defined_functions
 
 KEYS = ("grid", "block", "shared", "args")  # of a launch, as options and as comments
 _SAID = re.compile(r"^[ \t]*//[ \t]*(grid|block|shared|args)[ \t]*:(.*)$", re.MULTILINE)
@@ -74,8 +74,8 @@ def read_file(file: CuFile) -> OwnKernel:
     """The function to be launched, and how. OwnFileError, which says what to write, for what is missing or wrong."""
     if file.path.suffix != ".cu":
         raise OwnFileError(f"--cu {file.path}: expected a file of CUDA code that ends in .cu")
-    text = sources.content(file.path).decode(errors="replace")
-    function = _entry(file, list(functions(text)))
+    text = sources.source_content(file.path).decode(errors="replace")
+    function = _entry(file, list(defined_functions(text)))
     said = {key: parse(value, place) for key, (value, place) in _texts(file, text, function.at).items()}
     if function.launcher:
         if given := [key for key in ("grid", "block", "shared") if getattr(file, key)]:

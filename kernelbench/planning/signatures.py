@@ -51,7 +51,7 @@ class Function:
         return self.c_linkage and (self.kernel or self.launcher)
 
 
-def functions(text: str) -> Iterator[Function]:
+def defined_functions(text: str) -> Iterator[Function]:
     """Every function that the text defines."""
     code = _SKIPPED.sub(lambda found: found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0]), text)
     block = _C_BLOCK.search(code)

@@ -14,7 +14,7 @@ from kernelbench.planning.cost_fit import Fit
 from kernelbench.planning.tuned import Entry, source_hash
 
 
-def overrides(found: Fit, device: DeviceProperties, catalog: Catalog, run: str, date: str) -> Iterator[Entry]:
+def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: str, date: str) -> Iterator[Entry]:
     """One per case of `found.lost`, unless its kernel has changed since it was timed. `run`: the file of the times."""
     for rule, fastest in found.lost:
         operation, _, name = fastest.kernel.partition("/")

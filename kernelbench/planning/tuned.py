@@ -20,11 +20,11 @@ from typing import Any, TypeVar, get_type_hints
 
 from kernelbench.core import dtypes, places
 from kernelbench.core.cost_model import CostModel
-from kernelbench.core.documents import Form, plain, read_document
+from kernelbench.core.documents import Form, plain_values, read_document
 from kernelbench.core.errors import InputError, RunWarning
 from kernelbench.core.problems import Problems
 from kernelbench.core.records import Case, DeviceProperties, Implementation
-from kernelbench.core.sources import texts
+from kernelbench.core.sources import source_texts
 from kernelbench.core.tunable import Tunable, values_text
 from kernelbench.core.units import bytes_text
 from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted, write_document
@@ -205,7 +205,7 @@ def read_table(path: Path, gpu: str) -> Table:
     problems = Problems(path)
     root = read_document(path, problems, FORM)
     problems.raise_any()
-    document = plain(root)
+    document = plain_values(root)
     if set(document) != {"gpu", "entries"} or not isinstance(document["entries"], list):
         raise InputError(f"{path}: expected what `kernelbench tune` writes: 'gpu' and a list of 'entries'")
     if document["gpu"] != gpu:
@@ -271,7 +271,7 @@ def source_hash(source: Path | None) -> str:
     """Hash of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
     assert source is not None, "an implementation with a plan has a source"
     whole = sha256()
-    for _, text in texts(source):
+    for _, text in source_texts(source):
         code = _COMMENT.sub("", text.decode(errors="replace"))
         whole.update("".join(code.split()).encode() + b"\0")
     return whole.hexdigest()[:16]

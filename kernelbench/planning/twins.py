@@ -32,6 +32,6 @@ def twins_text(plans: Iterable[CasePlan]) -> dict[str, str]:
     return {name: name.removesuffix(AGAIN) for name in names if name.endswith(AGAIN)}
 
 
-def implementation(known: Mapping[str, Implementation], name: str) -> Implementation:
+def find_implementation(known: Mapping[str, Implementation], name: str) -> Implementation:
     """An implementation; for a name with a dot, its twin or one of its candidates, under that name."""
     return known[name] if name in known else replace(known[name.partition(".")[0]], name=name)

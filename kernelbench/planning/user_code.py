@@ -29,7 +29,7 @@ class TookTooLong(Exception):
 
 
 @contextmanager
-def watched(limit_s: float | None = LIMIT_S) -> Iterator[None]:
+def limit_user_code(limit_s: float | None = LIMIT_S) -> Iterator[None]:
     """Run the user's code within `limit_s` seconds (None: no limit); raises TookTooLong.
 
     From here on os._exit and os.exec raise RuntimeError. Signal handlers are restored. A child that the code forks ends

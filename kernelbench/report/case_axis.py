@@ -31,7 +31,7 @@ POINTS = 3  # fewest numbers of a stretch whose distances say something
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CaseStretch:
     """Cases beside one another that differ in the word `along` alone; '' for a case by itself."""
 
     cases: Sequence[str]
@@ -63,7 +63,7 @@ class Curve:
 class Layout:
     """The cases of a panel, side by side."""
 
-    stretches: Sequence[Stretch]
+    stretches: Sequence[CaseStretch]
     words: Mapping[str, Words]  # by case: those that tell it from others
     x: Mapping[str, float]  # by case
     captioned: bool  # whether stretches are long enough for captions
@@ -87,7 +87,7 @@ def laid_out(cases: Mapping[str, Words], to_scale: bool = False) -> Layout:
     With `to_scale`, numbers lie at their true distances, in rising order: logarithmic ones where they span SPREAD.
     """
     words = view.case_words(cases)
-    found = _joined(stretches(words), words, cases) if to_scale else stretches(words)
+    found = _joined(case_stretches(words), words, cases) if to_scale else case_stretches(words)
     captioned = len(cases) >= LONG * len(found)
     captioned |= to_scale and any(one.numbers is not None and len(one.cases) >= POINTS for one in found)
     x: dict[str, float] = {}
@@ -112,7 +112,7 @@ class _Group:
         return cls(along, frozenset(view.without(words, along)), tuple(sides))
 
 
-def _joined(found: Sequence[Stretch], words: Mapping[str, Words], cases: Mapping[str, Words]) -> list[Stretch]:
+def _joined(found: Sequence[CaseStretch], words: Mapping[str, Words], cases: Mapping[str, Words]) -> list[CaseStretch]:
     """Stretches along the same numbers as one, wherever in the order their cases are. `cases`: all words of each."""
 
     def group(case: str, along: str) -> _Group:
@@ -120,7 +120,7 @@ def _joined(found: Sequence[Stretch], words: Mapping[str, Words], cases: Mapping
 
     known = {group(one.cases[0], one.along) for one in found if one.numbers is not None}
     points: dict[_Group, dict[float, str]] = {}
-    joined: dict[_Group | int, Stretch] = {}
+    joined: dict[_Group | int, CaseStretch] = {}
     for number, one in enumerate(found):
         first = words[one.cases[0]]
         names = [one.along] if one.along else [name for name, value in first.items() if value.isdigit()]
@@ -132,11 +132,11 @@ def _joined(found: Sequence[Stretch], words: Mapping[str, Words], cases: Mapping
         of_group |= {float(words[case][along]): case for case in one.cases}
         ordered = [of_group[value] for value in sorted(of_group)]
         shared = {name: value for name, value in first.items() if name != along}
-        joined[same] = Stretch(ordered, along, [words[case][along] for case in ordered], shared)
+        joined[same] = CaseStretch(ordered, along, [words[case][along] for case in ordered], shared)
     return list(joined.values())
 
 
-def _distances(found: Sequence[Stretch], to_scale: bool) -> list[list[float]]:
+def _distances(found: Sequence[CaseStretch], to_scale: bool) -> list[list[float]]:
     """Distance of each case from the first of its stretch; all stretches along the same word have one scale."""
     known: dict[str, list[Sequence[float]]] = {}
     for one in found:
@@ -170,7 +170,7 @@ class _Scale:
         return [self.factor * (log2(number / first) if self.logarithmic else number - first) for number in numbers]
 
 
-def stretches(words: Mapping[str, Words]) -> list[Stretch]:
+def case_stretches(words: Mapping[str, Words]) -> list[CaseStretch]:
     """Start a new stretch where a second word changes, or numbers start again."""
     runs: list[tuple[str, list[str]]] = []
     for case in words:
@@ -180,7 +180,7 @@ def stretches(words: Mapping[str, Words]) -> list[Stretch]:
         else:
             runs.append(("", [case]))
     return [
-        Stretch(
+        CaseStretch(
             of_run,
             along,
             [words[case][along] for case in of_run if along],
@@ -202,7 +202,7 @@ def _falls(before: str, after: str) -> bool:
     return before.isdigit() and after.isdigit() and int(after) < int(before)
 
 
-def ticks(axis: Axes, layout: Layout) -> None:
+def case_ticks(axis: Axes, layout: Layout) -> None:
     room = layout.right + 1  # for so many cases
     if not layout.captioned:
         labels = [word_texts(words, number_text) for words in layout.words.values()]
@@ -236,7 +236,7 @@ def _kept(texts: Mapping[float, str], least: float) -> dict[float, str]:
     return kept
 
 
-def _caption(axis: Axes, layout: Layout, one: Stretch, down: float, slanted: bool) -> None:
+def _caption(axis: Axes, layout: Layout, one: CaseStretch, down: float, slanted: bool) -> None:
     """Write what varies, and below it what the cases share; for a case by itself, its label."""
     places = [layout.x[case] for case in one.cases]
     axis.annotate(

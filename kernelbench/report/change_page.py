@@ -15,8 +15,8 @@ from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.claims import ClaimChange
 from kernelbench.core.units import number_of
 from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, largest_first
-from kernelbench.report.changes_table import columns_of, groups, labels_of, percent
-from kernelbench.report.pages import rendered, write_page
+from kernelbench.report.changes_table import change_groups, columns_of, labels_of, percent_text
+from kernelbench.report.pages import render_template, write_page
 
 _SPARE = ("95 % interval", "band %")  # columns that narrow windows leave out
 
@@ -59,25 +59,25 @@ def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tu
     rest = [row for row in changes.without if row not in broken and row not in lone]
     values = {
         "suite": suite,
-        "sentences": sentences(changes),
+        "sentences": change_sentences(changes),
         "runs": (changes.first, changes.second),
         "by_share": changes.by_share,
         "charts": charts(changes, names.whole),
-        "broken": groups(broken, names.labels),
+        "broken": change_groups(broken, names.labels),
         "changed": _table(changed, names, changes.by_share),
         "undecided": _table(changes.of("UNSURE"), names, changes.by_share),
         "claims": claims,
         "differences": changes.differences,
-        "lone": groups(lone, names.labels),
-        "rest": groups(rest, names.labels),
+        "lone": change_groups(lone, names.labels),
+        "rest": change_groups(rest, names.labels),
         "rest_rows": len(rest),
         "noise": changes.noise,
         "command": f"kernelbench compare {shlex.join(runs)} --all",
     }
-    return rendered("change_page.html.j2", values)
+    return render_template("change_page.html.j2", values)
 
 
-def sentences(changes: Changes) -> list[str]:
+def change_sentences(changes: Changes) -> list[str]:
     """The answer: how many rows changed and which one most, then how many did not."""
     name, total = Names.of(changes), len(changes.judged)
     found = [_sentence(changes, verdict, name, total) for verdict in CHANGED if changes.of(verdict)]
@@ -94,7 +94,7 @@ def sentences(changes: Changes) -> list[str]:
 def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
     """`9 of 218 rows are slower; ft_v2, seq=512, cold most, with 290 % more time.`"""
     rows = largest_first(changes.of(verdict))
-    largest = f"{percent(rows[0].ratio).lstrip('+-')} %"
+    largest = f"{percent_text(rows[0].ratio).lstrip('+-')} %"
     if changes.by_share:
         word, by = BY_SHARE[verdict], f"by {largest}"
     else:

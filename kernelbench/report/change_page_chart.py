@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Changes, Judged, Verdict
 from kernelbench.report import style
-from kernelbench.report.changes_table import percent
+from kernelbench.report.changes_table import percent_text
 from kernelbench.report.drawing import Chart
 from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
 
@@ -88,7 +88,7 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
     from matplotlib.figure import Figure
 
     lane = LANE if wide else 1.7 * LANE
-    with style.settings():
+    with style.house_style():
         drawn = Figure(figsize=(WIDTH if wide else NARROW, lane * len(shown) + 0.75), layout="constrained")
         axis = drawn.subplots()
         low, high = _limits([row for one in shown for row in one.rows])
@@ -102,7 +102,7 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
         axis.axvline(0, color=INK, linewidth=0.9, zorder=1.5)
         meaning = "farther from the ceiling →" if by_share else "slower →"
         axis.set_xlabel(f"change of {'share' if by_share else 'time'} in per cent, {meaning}")
-        style.settle(drawn)
+        style.fix_layout(drawn)
     return drawn
 
 
@@ -128,7 +128,7 @@ def _draw(axis: Axes, place: int, lane: Lane) -> None:
         slower, ends = row.ratio > 1, (log(row.ratio_low), log(row.ratio_high))
         axis.hlines(place, *ends, color=colour, linewidth=2.2, zorder=2)
         axis.annotate(
-            percent(row.ratio), (ends[slower], place), xytext=(7 if slower else -7, 0), textcoords="offset points",
+            percent_text(row.ratio), (ends[slower], place), xytext=(7 if slower else -7, 0), textcoords="offset points",
             va="center", ha="left" if slower else "right", fontsize=8.5, color=INK,
         )  # fmt: skip
     axis.plot(

@@ -11,7 +11,7 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, time_column
 from kernelbench.report import view
 from kernelbench.report.fitting import Table
-from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, verdict
+from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, verdict_cell
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +36,7 @@ def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
     if any(row.more_samples for row in judged):
         parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
     if without:
-        parts.append(list_table(("not compared", "cases", "why"), groups(without, labels), "Not compared"))
+        parts.append(list_table(("not compared", "cases", "why"), change_groups(without, labels), "Not compared"))
     remarks = _remarks(judged, labels)
     if remarks:
         parts.append(list_table(("remark", "rows"), remarks, "Remarks"))
@@ -61,7 +61,7 @@ def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_sha
     return block_table(
         f"Second run against the first, {cache}; {what}",
         [first, *numbers, ("verdict", WORD)], rows, labels,
-        lambda row: [*(cell(row) for cell in cells.values()), verdict(row)],
+        lambda row: [*(cell(row) for cell in cells.values()), verdict_cell(row)],
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def columns_of(rows: Sequence[Judged], by_share: bool) -> dict[str, Callable[[Ju
         "by": lambda row: row.method,
         "first": lambda row: _share(row.first_share) if by_share else time(row.first_s),
         "second": lambda row: _share(row.second_share) if by_share else time(row.second_s),
-        "change %": lambda row: percent(row.ratio),
+        "change %": lambda row: percent_text(row.ratio),
         "95 % interval": _interval,
         "band %": lambda row: f"±{digits(100 * row.band, 2)}",
     }
@@ -83,17 +83,17 @@ def _share(share: float | None) -> str:
 
 
 def _interval(row: Judged) -> str:
-    return f"{percent(row.ratio_low)} .. {percent(row.ratio_high)}"
+    return f"{percent_text(row.ratio_low)} .. {percent_text(row.ratio_high)}"
 
 
-def percent(ratio: float) -> str:
+def percent_text(ratio: float) -> str:
     """A ratio as its distance from 1 in per cent: `+1.96`, `-12.3`, `0.00`."""
     change = 100 * (ratio - 1)
     text = f"{change:+.2f}" if abs(change) < 9.995 else f"{change:+.1f}" if abs(change) < 99.95 else f"{change:+.0f}"
     return text if any(digit in "123456789" for digit in text) else "0.00"
 
 
-def groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def change_groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Implementation, cases and reason; rows with the same statuses form one group."""
     found: dict[tuple[str, str, str], list[Change]] = {}
     for row in rows:
@@ -147,5 +147,5 @@ def regression_lines(changes: Changes, least: float) -> list[str]:
 def _regression(row: Change, labels: Mapping[str, str]) -> str:
     place = [row.implementation, labels[row.case]]
     place += [row.cache, f"by {row.method}"] if row.cache else []
-    what = f"{percent(row.ratio)} % ({_interval(row)})" if isinstance(row, Judged) else row.reason
+    what = f"{percent_text(row.ratio)} % ({_interval(row)})" if isinstance(row, Judged) else row.reason
     return f"REGRESSION: {', '.join(place)}: {what}"

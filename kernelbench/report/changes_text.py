@@ -13,7 +13,7 @@ _KEY = ("case", "implementation", "cache", "method")
 
 def as_csv(changes: Changes) -> str:
     """A header and a line per row, with the columns CHANGES."""
-    names = columns.names(CHANGES)
+    names = columns.column_names(CHANGES)
     return formats.as_csv([{name: getattr(row, name) for name in names} for row in changes.rows], names)
 
 

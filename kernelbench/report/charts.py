@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError, RunWarning
@@ -67,7 +67,7 @@ def all_charts(
     rows = view.shown_rows(run, comparison)
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
     made += _peer_charts(run, comparison) + _ladder_charts(run, comparison, published) + _share_charts(run, comparison)
-    on_curves = {case for sweep in sweeps.sweeps(view.cases(run), own) for case in sweep.cases}
+    on_curves = {case for sweep in sweeps.case_sweeps(view.cases(run), own) for case in sweep.cases}
     on_curves |= shares.followed(run)
     families = settings.families(run, own)
     in_families = {name for family in families for name in (*family.members.values(), family.against)}
@@ -153,7 +153,7 @@ def _curve_charts(
 ) -> list[Chart]:
     """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
     made = []
-    for sweep in sweeps.sweeps(view.cases(run), claims):
+    for sweep in sweeps.case_sweeps(view.cases(run), claims):
         below = " Below: counts of the simulator." if any(sweep.metrics) and counted else ""
         for cache in caches:
             if {row.case for row in run.rows if row.cache == cache and row.status == "ok"} & sweep.cases:
@@ -171,8 +171,8 @@ def _curve_charts(
 
 def _ladder_charts(run: Run, comparison: Comparison, published: Published) -> list[Chart]:
     made, looks = [], palette.looks(run, comparison)
-    for number, ladder in enumerate(ladders.ladders(run, published.claims)):
-        shown, cases = ladders.panels(run, comparison, ladder)
+    for number, ladder in enumerate(ladders.published_ladders(run, published.claims)):
+        shown, cases = ladders.ladder_panels(run, comparison, ladder)
         measured = sum(not panel.published for panel in shown)
         if measured:
             ids = ", ".join(claim.id for claim in ladder.claims)
@@ -199,7 +199,7 @@ def _settings_chart(run: Run, comparison: Comparison, families: Sequence[setting
 
 
 def _speedup_chart(run: Run, comparison: Comparison, cache: str) -> Chart:
-    title = f"Speed-up over {baselines(comparison)}, {cache}"
+    title = f"Speed-up over {baseline_names(comparison)}, {cache}"
     caption = "Measured here, with the 95 % interval."
     if any(row.cache == cache and row.published_speedup is not None for row in comparison):
         caption += " Joined by dotted lines: published, on the GPU that the figures are from."

@@ -53,7 +53,7 @@ def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
     cases = [case for case in verdict.cases if case.measured is not None]
     labels = [fill(case.label, LABEL) for case in cases]
     row = (ROW if len(cases) <= MANY else TIGHT) * max(label.count("\n") + 1 for label in labels)
-    with style.settings():
+    with style.house_style():
         figure = Figure(layout="constrained")
         axis = figure.subplots()
         _scale(axis, cases)
@@ -67,7 +67,7 @@ def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
         axis.set_xlabel(QUANTITIES[kind], loc="right")  # else a long one would leave the figure
         lines = _legend(figure, axis)
         figure.set_size_inches(NARROW, max(row * len(cases), 2 * ROW) + HEAD + LINE * lines)
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure
 
 

@@ -59,7 +59,7 @@ class ClaimStory:
     commands: tuple[str, ...]
 
 
-def story(claim: Claim, verdict: ClaimVerdict, why: str, suite: str, labels: Mapping[str, str]) -> ClaimStory:
+def claim_story(claim: Claim, verdict: ClaimVerdict, why: str, suite: str, labels: Mapping[str, str]) -> ClaimStory:
     """`labels`: short names of the run's cases by key."""
     document: Mapping[str, Any] = claim.document
     return ClaimStory(

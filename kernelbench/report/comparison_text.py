@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kernelbench.compare import ClaimVerdict, ComparedRow
-from kernelbench.compare.comparison import COMPARISON, baselines
+from kernelbench.compare.comparison import COMPARISON, baseline_names
 from kernelbench.core import columns
 from kernelbench.core.units import share_text, time_text
 from kernelbench.report import formats, view
@@ -17,7 +17,7 @@ def as_text(run: Run, rows: Sequence[ComparedRow], verdicts: Sequence[ClaimVerdi
     tables for people."""
     if form == "markdown":
         return _markdown(run, rows, verdicts)
-    names = columns.names(COMPARISON)
+    names = columns.column_names(COMPARISON)
     records = [{name: getattr(row, name) for name in names} for row in rows]
     if form == "csv":
         return formats.as_csv(records, names)
@@ -35,7 +35,7 @@ def as_text(run: Run, rows: Sequence[ComparedRow], verdicts: Sequence[ClaimVerdi
 def _markdown(run: Run, rows: Sequence[ComparedRow], verdicts: Sequence[ClaimVerdict]) -> str:
     claims = [{"claim": one.id, "verdict": one.verdict, "on this GPU": one.sentence} for one in verdicts]
     labels = view.case_labels(view.cases(run))
-    parts = [formats.escaped(f"{run.suite} on {run.device}, speed-up over {baselines(rows)}")]
+    parts = [formats.escaped(f"{run.suite} on {run.device}, speed-up over {baseline_names(rows)}")]
     parts += [formats.as_markdown(claims)] if claims else []
     parts += [formats.as_markdown([_cells(row, labels[row.case]) for row in rows])] if rows else []
     return "\n\n".join(parts)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
@@ -140,12 +140,14 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
     }
     cells = {header: cell for header, cell in cells.items() if any(cell(row) for row in rows)}
 
-    title = f"Speed-up over {baselines(rows)}" + (f", {cache}" if cache else "")
+    title = f"Speed-up over {baseline_names(rows)}" + (f", {cache}" if cache else "")
     title += f", by {min(methods)}" if len(methods) == 1 else ""
     numbers = [(header, {**tables.RIGHT, "max_width": 22, **SPARE.get(header, {})}) for header in cells]
     table = tables.block_table(
         title, [("case, implementation", {"max_width": 34}), *numbers, ("verdict", tables.WORD)], rows, labels,
-        lambda row: [*(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict(row)],
+        lambda row: [
+            *(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict_cell(row),
+        ],
     )  # fmt: skip
     notes = [f"published: on {min(devices)}"] if len(devices) == 1 else []
     if any(row.more_samples for row in rows):
@@ -191,7 +193,7 @@ def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
     kinds = (("claim", {"max_width": 26}), "verdict", "")
     rows: list[Sequence[str | Cell]] = []
     for one in verdicts:
-        rows.append((one.id, tables.styled(one.verdict), one.sentence))
+        rows.append((one.id, tables.styled_cell(one.verdict), one.sentence))
         for name, part in (("direction", one.direction), ("size", one.size)):
             if part is not None:
                 rows.append((f"  {name}", f"  {part.answer}", f"{part.required} ({view.asked_by(part)})"))

@@ -8,7 +8,7 @@ from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.compare.comparison import ComparedRow, baselines
+from kernelbench.compare.comparison import ComparedRow, baseline_names
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.units import bytes_text, count_text
@@ -16,7 +16,7 @@ from kernelbench.explain.counted import METRICS, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.drawing import Chart
 from kernelbench.report.fitting import ForWidth, Table
-from kernelbench.report.tables import NUMBER, RIGHT, block_table, columns, panels
+from kernelbench.report.tables import NUMBER, RIGHT, block_table, table_columns, table_panels
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def _tables(run: Run, width: int) -> list[Table]:
         names = [name for name in view.implementations(run) if name in values]
         columns_of = {label: [texts.get((name, case), "-") for name in names] for case, label in cases.items()}
         turned = {name: [texts.get((name, case), "-") for case in cases] for name in names}
-        upright = panels(shown.title, "implementation", names, columns_of, width, RIGHT)
-        across = panels(shown.title, ("case", {"max_width": NARROW}), list(cases.values()), turned, width, RIGHT)
+        upright = table_panels(shown.title, "implementation", names, columns_of, width, RIGHT)
+        across = table_panels(shown.title, ("case", {"max_width": NARROW}), list(cases.values()), turned, width, RIGHT)
         found += upright if len(upright) <= len(across) else across
     return found
 
@@ -163,8 +163,8 @@ def ratios_table(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> Tabl
         found = (of(row) for of in shown.values())
         return [text(count) if itself else view.ratio_text(ratio) for count, ratio, text in found]
 
-    title = f"Counts over those of {baselines(rows)}"
-    kinds = [("case, implementation", {"max_width": 34}), *columns(NUMBER, *shown)]
+    title = f"Counts over those of {baseline_names(rows)}"
+    kinds = [("case, implementation", {"max_width": 34}), *table_columns(NUMBER, *shown)]
     counted = [row for row in rows if any(of(row)[0] is not None for of in shown.values())]
     return block_table(title, kinds, counted, labels, cells)
 

@@ -62,7 +62,7 @@ def _cell(one: Counted, metric: str) -> str:
     return "" if value is None else METRICS[metric].text(value)
 
 
-def sentences(explained: CaseExplanation) -> list[tuple[str, str]]:
+def explanation_sentences(explained: CaseExplanation) -> list[tuple[str, str]]:
     """(implementation, what is said of it in one sentence); an implementation without one is left out."""
     return [(name, "; ".join(parts)) for name, parts in _said(explained) if parts]
 
@@ -102,7 +102,7 @@ def evidence_table(explained: CaseExplanation) -> Table:
     """Each published statement with what the counters say of it."""
     rows = []
     for one in explained.evidence:
-        word = tables.styled(DECISIONS[one.decision], one.decision)
+        word = tables.styled_cell(DECISIONS[one.decision], one.decision)
         rows.append((one.statement.claim, word, f"{one.statement.says} ({one.text})"))
     return tables.new_table("Published explanations", [CLAIM, ("counters", tables.WORD), ""], rows)
 
@@ -111,7 +111,7 @@ def claims_table(cases: Iterable[CaseExplanation], title: str) -> Table:
     """Each published statement over all cases: how often it is confirmed, and the numbers from least to most."""
     rows = []
     for one in evidence.across(found for case in cases for found in case.evidence):
-        word = tables.styled(DECISIONS.get(one.decision, "holds in part"), one.decision)
+        word = tables.styled_cell(DECISIONS.get(one.decision, "holds in part"), one.decision)
         says = f"{one.statement.says} ({one.numbers})" if one.seen else one.statement.says
         rows.append((one.statement.claim, word, str(one.seen), says))
     return tables.new_table(title, [CLAIM, ("counters", tables.WORD), ("cases", tables.NUMBER), ""], rows)
@@ -133,7 +133,7 @@ def listing_table(listing: Listing) -> Table:
         for line, row in zip(listing.lines, cells, strict=True)
     ]
     title = f"{listing.implementation}: {listing.path.name}"
-    kinds = [("", tables.WORD), *tables.columns(tables.NUMBER, *headers), "source"]
+    kinds = [("", tables.WORD), *tables.table_columns(tables.NUMBER, *headers), "source"]
     return tables.new_table(title, kinds, rows)
 
 
@@ -184,7 +184,7 @@ def _page_case(explained: CaseExplanation, times: Mapping[tuple[str, str], float
         "gpu": next((limit.gpu for limit in explained.bounds.values()), ""),
         "metrics": [METRICS[metric] for metric in explained.metrics],
         "rows": [_page_row(explained, one, times.get((case, name))) for name, one in explained.counted.items()],
-        "sentences": sentences(explained),
+        "sentences": explanation_sentences(explained),
         "evidence": explained.evidence,
     }
 
@@ -218,7 +218,7 @@ def as_json(explained: Sequence[CaseExplanation]) -> str:
 
 def records(explained: CaseExplanation) -> list[dict[str, Any]]:
     """A row per implementation: every metric, the bound, and what is said of it."""
-    said = dict(sentences(explained))
+    said = dict(explanation_sentences(explained))
     found = []
     for name, one in explained.counted.items():
         limit = explained.bounds.get(name)
@@ -259,7 +259,7 @@ def _plain(explained: CaseExplanation) -> dict[str, Any]:
     }
 
 
-def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
+def run_explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
     """Explanations of the run's cases, in its order, and the source of their counts."""
     from kernelbench.compare.ledger import claims_about
     from kernelbench.devices.known import gpu_of_run

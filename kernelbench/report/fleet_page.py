@@ -10,7 +10,7 @@ from kernelbench.report import formats, view
 from kernelbench.report.claim_story import SYMBOLS
 from kernelbench.report.fleet_page_times import mean_texts
 from kernelbench.report.fleet_page_view import ClaimLine, FleetView
-from kernelbench.report.pages import rendered, write_page
+from kernelbench.report.pages import render_template, write_page
 
 PAGE = "report.html"
 
@@ -21,13 +21,13 @@ def write_fleet_page(shown: FleetView, facts: Mapping[str, str], notes: Sequence
     `facts`: name and value of what identifies the fleet; `notes`: what was said while it measured. ResultsError where
     a file cannot be written.
     """
-    rows = tables(shown)
+    rows = fleet_tables(shown)
     beside = {f"{name}.csv": f"{formats.as_csv(own)}\n" for name, own in rows.items() if own}
     beside["report.json"] = f"{formats.as_json({**rows, 'versions': shown.versions, 'notes': notes})}\n"
     return write_page(out, _page(shown, facts, notes), beside)
 
 
-def tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
+def fleet_tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
     """Rows of every table by name; an empty cell is what was not measured or is not decided."""
     return {
         "claims": [
@@ -102,7 +102,7 @@ def _page(shown: FleetView, facts: Mapping[str, str], notes: Sequence[str]) -> s
         "spreads": [{**asdict(one), "ratio": view.ratio_text(one.mean)} for one in shown.spreads],
         "differing": shown.differing,
     }
-    return rendered("fleet.html.j2", values)
+    return render_template("fleet.html.j2", values)
 
 
 def _claim(line: ClaimLine) -> dict[str, Any]:

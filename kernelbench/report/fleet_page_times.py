@@ -60,7 +60,7 @@ class Spread:
     reason: str = ""  # why they cannot be compared
 
 
-def means(suite: str, of: Mapping[str, Member]) -> Iterator[MeanLine]:
+def mean_lines(suite: str, of: Mapping[str, Member]) -> Iterator[MeanLine]:
     """Each implementation over the rows that all GPUs have; none where GPUs have no row in common."""
     shares = {label: _shares(one) for label, one in of.items()}
     speedups = {label: _speedups(one) for label, one in of.items()}
@@ -99,7 +99,7 @@ def _speedups(member: Member) -> dict[Place, float]:
     return {(row.case, row.implementation, row.cache, row.method): row.speedup or 1.0 for row in rows}
 
 
-def spreads(suite: str, of: Mapping[str, Member]) -> Iterator[Spread]:
+def gpu_spreads(suite: str, of: Mapping[str, Member]) -> Iterator[Spread]:
     """GPUs of each kind against the one of them that is in the middle."""
     members = sorted(of.values(), key=lambda one: one.run.device)
     for kind, group in groupby(members, key=lambda one: one.run.device):

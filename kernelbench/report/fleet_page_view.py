@@ -9,10 +9,10 @@ from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.records import Claim
 from kernelbench.core.units import number_of, time_text
 from kernelbench.devices.known import gpu_of_run
-from kernelbench.explain.bounds import bound
+from kernelbench.explain.bounds import tightest_bound
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.report import view
-from kernelbench.report.fleet_page_times import MeanLine, Member, Spread, means, spread_sentences, spreads
+from kernelbench.report.fleet_page_times import MeanLine, Member, Spread, gpu_spreads, mean_lines, spread_sentences
 
 _VERSIONS = (
     ("kernelbench", ("kernelbench",)), ("commit", ("git_commit",)), ("GPU", ("device", "name")),
@@ -110,8 +110,8 @@ def fleet_view(members: Sequence[Member], ledger: Mapping[str, Claim]) -> FleetV
         labels,
         suites,
         [line for suite, of in by_suite.items() for line in _claims(suite, labels, of, ledger)],
-        [line for suite, of in timed.items() for line in means(suite, of)],
-        [line for suite, of in timed.items() for line in spreads(suite, of)],
+        [line for suite, of in timed.items() for line in mean_lines(suite, of)],
+        [line for suite, of in timed.items() for line in gpu_spreads(suite, of)],
         [line for suite, of in counted.items() for line in _count_lines(suite, of)],
         [line for suite, of in counted.items() for line in _bound_lines(suite, of)],
         _versions(labels, members),
@@ -174,7 +174,7 @@ def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
     """Per case and implementation, what no run can be faster than on each GPU, and which resource says so."""
     gpus = {label: gpu_of_run(member.run.device) for label, member in of.items()}
     for (case, name), counted in _places(of).items():
-        found = {label: bound(one, gpus[label]) for label, one in counted.items()}
+        found = {label: tightest_bound(one, gpus[label]) for label, one in counted.items()}
         values = {label: one.seconds if one else None for label, one in found.items()}
         texts = {label: f"{time_text(one.seconds)}, {one.resource}" if one else "" for label, one in found.items()}
         yield CountLine(suite, case, name, "bound", values, texts)

@@ -17,7 +17,7 @@ _ESCAPED = str.maketrans(
 Rows = Sequence[Mapping[str, Any]]  # all with the same names, in the same order
 
 
-def formatted(form: str, rows: Rows) -> str:
+def format_rows(form: str, rows: Rows) -> str:
     """All rows in one of FORMS but the table."""
     if form == "csv":
         return as_csv(rows)
@@ -29,7 +29,7 @@ def as_csv(rows: Rows, names: Sequence[str] = ()) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(rows[0] if rows else names)
-    writer.writerows([texts.cell(_text(value, ".9g")) for value in row.values()] for row in rows)
+    writer.writerows([texts.csv_cell(_text(value, ".9g")) for value in row.values()] for row in rows)
     return text.getvalue().rstrip("\n")
 
 

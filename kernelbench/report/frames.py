@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.answer import Answer
-from kernelbench.compare.answer import answer as answer_of
+from kernelbench.compare.answer import judge_run as answer_of
 from kernelbench.compare.comparison import COMPARISON, claim_row
 from kernelbench.core import columns
 from kernelbench.core.operations import key_words
@@ -46,8 +46,8 @@ class LoadedRun:
     @cached_property
     def rows(self) -> pandas.DataFrame:
         """A row per case, implementation, cache and method, as in results.csv, with the suite's axes."""
-        records = ({name: _cell(row, name) for name in columns.names(RESULTS)} for row in self.run.rows)
-        return self._table(records, columns.names(RESULTS))
+        records = ({name: _cell(row, name) for name in columns.column_names(RESULTS)} for row in self.run.rows)
+        return self._table(records, columns.column_names(RESULTS))
 
     @property
     def samples(self) -> pandas.DataFrame:
@@ -64,7 +64,7 @@ class LoadedRun:
 
     def comparison(self, baseline: str | None = None) -> pandas.DataFrame:
         """Speed-ups over the baseline, by default the suite's, as in comparison.csv, with the suite's axes."""
-        return self._table(map(asdict, self.answer(baseline).comparison), columns.names(COMPARISON))
+        return self._table(map(asdict, self.answer(baseline).comparison), columns.column_names(COMPARISON))
 
     def _table(self, records: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pandas.DataFrame:
         """The columns `names`, and one per axis of the suite. Whole numbers stay whole beside empty cells."""
@@ -87,7 +87,7 @@ class LoadedRun:
         """A row per published claim of the suite, with the columns of claims.csv."""
         import pandas
 
-        rows, names = map(claim_row, self._answer.verdicts), columns.names(columns.CLAIMS)
+        rows, names = map(claim_row, self._answer.verdicts), columns.column_names(columns.CLAIMS)
         return pandas.DataFrame([{name: row.get(name, "") for name in names} for row in rows], columns=names)
 
     def summary(self) -> pandas.DataFrame:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Judged
-from kernelbench.compare.gate import SHARE, Counted, Gated, detectable
+from kernelbench.compare.gate import SHARE, Counted, Gated, detectable_slowdown
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, number_of
 from kernelbench.report import formats, view
-from kernelbench.report.changes_table import labels_of, percent
+from kernelbench.report.changes_table import labels_of, percent_text
 from kernelbench.report.changes_text import as_markdown as changes_markdown
 from kernelbench.report.tables import list_table
 
@@ -54,12 +54,12 @@ def _regression(row: Change, labels: Mapping[str, str]) -> str:
     )
     if not isinstance(row, Judged):
         return f"{place}: {row.reason}"
-    interval = f"{percent(row.ratio_low)} .. {percent(row.ratio_high)}"
-    return f"{place}: {percent(row.ratio)} % ({interval}), band ±{digits(100 * row.band, 2)} %"
+    interval = f"{percent_text(row.ratio_low)} .. {percent_text(row.ratio_high)}"
+    return f"{place}: {percent_text(row.ratio)} % ({interval}), band ±{digits(100 * row.band, 2)} %"
 
 
 def _found_from(found: Gated) -> list[str]:
-    least = detectable(found.changes.judged) if found.changes else None
+    least = detectable_slowdown(found.changes.judged) if found.changes else None
     if least is None:
         return []
     return [f"A slowdown of {digits(100 * least, 2)} % would have been found on {100 * SHARE:.0f} % of the timed rows."]
@@ -88,7 +88,7 @@ def _counts(counts: Sequence[Counted]) -> list[tuple[str, ...]]:
             one.what,
             str(one.base),
             str(one.head),
-            percent(one.head / one.base) if one.base else "new",
+            percent_text(one.head / one.base) if one.base else "new",
         )
         for one in counts
     ]

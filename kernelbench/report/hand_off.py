@@ -15,23 +15,23 @@ _KEPT_FLAGS = ("--specimens",)
 
 
 @dataclass(frozen=True)
-class HandOff:
+class ProfilerCommands:
     """Each is a command line for a POSIX shell."""
 
     ncu: str
     sanitizer: str
 
 
-def hand_off(row: Row, environment: Mapping[str, Any]) -> HandOff:
+def hand_off(row: Row, environment: Mapping[str, Any]) -> ProfilerCommands:
     """The commands for a row of a run. `environment`: that of the run, whose options they repeat."""
     entries = [launch.entry for launch in row.launches]
     options = kept_options(str(environment.get("command", "")))
-    return commands(row.suite, row.words, row.implementation, entries, options)
+    return profiler_commands(row.suite, row.words, row.implementation, entries, options)
 
 
-def commands(
+def profiler_commands(
     suite: str, words: Mapping[str, str], implementation: str, entries: Sequence[str], options: Sequence[str] = ()
-) -> HandOff:
+) -> ProfilerCommands:
     """The commands for an implementation of the case that has these words. `entries`: its kernels by their symbols;
     none where a library launches them, and then ncu records all kernels of the process."""
     case = ",".join(f"{name}={value}" for name, value in words.items())
@@ -43,7 +43,7 @@ def commands(
         profiler += ["--kernel-name-base", "mangled", "--kernel-name", f"regex:^({names})$"]
         profiler += ["--launch-count", str(len(entries))]
     file = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{implementation}-{case}").strip("-")[:100]
-    return HandOff(
+    return ProfilerCommands(
         shlex.join([*profiler, "--force-overwrite", "--export", file, *run]),
         shlex.join(["compute-sanitizer", "--tool", "memcheck", *run]),
     )

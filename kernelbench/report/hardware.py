@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALLS, CountedLaunch, tally
+from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALLS, CountedLaunch, tally_launches
 from kernelbench.core.launch_texts import extent_text
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, count_text, digits, duration_text, share_text
@@ -24,7 +24,7 @@ def lines(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[s
     """The answer in a sentence or two. `about`: the entry `counters` of environment.json."""
     if why := about.get("unavailable"):
         return [f"Hardware counters were not read: {why}. counters.csv has those of the simulator alone."]
-    found = tally(launches)
+    found = tally_launches(launches)
     took = f" The pass took {duration_text(about['seconds'])}." if "seconds" in about else ""
     if not found.metrics:
         return [f"Nsight Compute recorded no launch that the simulator counts too.{took}"]
@@ -93,7 +93,7 @@ def hand_offs(suite: str, launches: Sequence[CountedLaunch]) -> list[str]:
     for name in dict.fromkeys(one.implementation for one in launches):
         own = [one for one in launches if one.implementation == name]
         entries = [one.kernel for one in own if one.simulated]
-        both = hand_off.commands(suite, key_words(own[0].case), name, entries)
+        both = hand_off.profiler_commands(suite, key_words(own[0].case), name, entries)
         found += [f"To profile and to check {name}:", f"  {both.ncu}", f"  {both.sanitizer}"]
     return found
 

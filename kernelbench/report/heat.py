@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
-from kernelbench.report.case_axis import laid_out, stretches, ticks
+from kernelbench.report.case_axis import case_stretches, case_ticks, laid_out
 from kernelbench.report.style import FAINT, HEAT, INK, PAPER, SOFT, WIDTH
 from kernelbench.report.view import Words
 from kernelbench.runs.results import Run
@@ -67,13 +67,13 @@ def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[
 
     panels = [part for panel in panels for part in _parts(panel)]
     height = 0.23 * len(names) + 1.3
-    with style.settings():
+    with style.house_style():
         figure = Figure(figsize=(WIDTH, height * len(panels)), layout="constrained")
         axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
         for axis, panel in zip(axes, panels, strict=True):
             _heat_panel(axis, panel, names, bold)
             axis.set_title(panel.title, pad=8)
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure
 
 
@@ -82,7 +82,7 @@ def _parts(panel: Panel) -> list[Panel]:
     number = -(-len(panel.cases) // CASES)
     if number == 1:
         return [panel]
-    ends = list(accumulate(len(one.cases) for one in stretches(view.case_words(panel.cases))))
+    ends = list(accumulate(len(one.cases) for one in case_stretches(view.case_words(panel.cases))))
     cuts = [0, *(_near(len(panel.cases) * part // number, ends) for part in range(1, number)), len(panel.cases)]
     parts = []
     for start, end in pairwise(cuts):
@@ -119,7 +119,7 @@ def _heat_panel(axis: Axes, panel: Panel, names: Sequence[str], bold: Collection
             )  # fmt: skip
     axis.set_xlim(-0.5, layout.right + 0.5)
     axis.set_ylim(len(names) - 0.5, -0.5)
-    ticks(axis, layout)
+    case_ticks(axis, layout)
     axis.set_yticks(range(len(names)), names, fontsize=8.5)
     for tick in axis.get_yticklabels():
         if tick.get_text() in bold:

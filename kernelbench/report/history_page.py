@@ -13,8 +13,8 @@ from kernelbench import __version__
 from kernelbench.compare.history import History, Trend
 from kernelbench.core.units import time_text
 from kernelbench.report import history_text, style
-from kernelbench.report.changes_table import percent
-from kernelbench.report.pages import drawing, rendered, write_page
+from kernelbench.report.changes_table import percent_text
+from kernelbench.report.pages import inline_chart, render_template, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def render(found: Sequence[History], left_out: Sequence[str]) -> str:
         "run_headers": history_text.RUNS,
         "left_out": left_out,
     }
-    return rendered("history.html.j2", values)
+    return render_template("history.html.j2", values)
 
 
 def _section(found: History, number: int) -> Mapping[str, Any]:
@@ -58,9 +58,9 @@ def _section(found: History, number: int) -> Mapping[str, Any]:
 def _chart(trend: Trend, label: str, runs: int, prefix: str) -> Mapping[str, Any]:
     """The drawing, and what it shows in words."""
     title = f"{trend.implementation} {label}"
-    steps = ", ".join(f"{percent(step.ratio)} % at run {step.moment + 1}" for step in trend.steps)
+    steps = ", ".join(f"{percent_text(step.ratio)} % at run {step.moment + 1}" for step in trend.steps)
     caption = f"{trend.cache}, by {trend.method}: {steps}"
-    drawn = drawing(style.svg(_figure(trend, runs)), prefix, f"{title}, {caption}")
+    drawn = inline_chart(style.svg(_figure(trend, runs)), prefix, f"{title}, {caption}")
     return {"title": title, "caption": caption, "drawing": drawn}
 
 
@@ -76,7 +76,7 @@ def _figure(trend: Trend, runs: int) -> Figure:
         [point.seconds - point.low_s for point in trend.points],
         [point.high_s - point.seconds for point in trend.points],
     )
-    with style.settings():
+    with style.house_style():
         figure = Figure(figsize=SIZE, layout="constrained")
         axis = figure.subplots()
         axis.errorbar(at, seconds, ends, fmt="o", color=style.SERIES[0], markersize=4, linewidth=1, zorder=3)
@@ -89,5 +89,5 @@ def _figure(trend: Trend, runs: int) -> Figure:
         axis.yaxis.set_major_locator(MaxNLocator(nbins=4))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(max(value, 0.0))))
         axis.set_xlabel("run")
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure

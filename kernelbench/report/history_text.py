@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.history import Event, History, Moment, Step, Trend
@@ -12,7 +14,7 @@ from kernelbench.core import columns
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import number_of, time_column
 from kernelbench.report import formats, view
-from kernelbench.report.changes_table import percent
+from kernelbench.report.changes_table import percent_text
 from kernelbench.report.tables import NUMBER, TEXT, list_table, new_table
 
 if TYPE_CHECKING:
@@ -78,9 +80,19 @@ def labels_of(found: History) -> dict[str, str]:
     return view.case_labels({trend.case: key_words(trend.case) for trend in found.trends})
 
 
-def runs_table(found: History) -> RenderableType:
-    """The runs by number, as other tables name them."""
-    return list_table(RUNS, run_lines(found), "Runs")
+def runs_table(found: History, folder: Path) -> RenderableType:
+    """The runs by number, as other tables name them, each by its place in `folder`."""
+    lines = [(*others, os.path.relpath(place, folder)) for *others, place in run_lines(found)]
+    table = list_table(RUNS, lines, "Runs")
+    table.caption = f"folder: in {folder}"
+    return table
+
+
+def left_out_table(left_out: Sequence[str], folder: Path) -> RenderableType:
+    """Runs in `folder` that are no part of a history, and why."""
+    return list_table(
+        ("run", "reason"), [one.removeprefix(f"{folder}/").split(": ", 1) for one in left_out], "Left out"
+    )
 
 
 def run_lines(found: History) -> list[tuple[int, str, str, str]]:
@@ -104,8 +116,8 @@ def row_lines(found: History, trends: Sequence[Trend]) -> list[tuple[str, ...]]:
     ends = [(one.levels_s[0][2], one.levels_s[-1][2]) for one in trends]
     time = time_column(seconds for both in ends for seconds in both)
     return [
-        (labels[one.case], one.implementation, one.cache, one.method, time(first), time(last), percent(one.ratio),
-         "; ".join(f"{step.moment + 1}: {percent(step.ratio)}" for step in one.steps))
+        (labels[one.case], one.implementation, one.cache, one.method, time(first), time(last), percent_text(one.ratio),
+         "; ".join(f"{step.moment + 1}: {percent_text(step.ratio)}" for step in one.steps))
         for one, (first, last) in zip(trends, ends, strict=True)
     ]  # fmt: skip
 
@@ -116,7 +128,7 @@ def row_lines(found: History, trends: Sequence[Trend]) -> list[tuple[str, ...]]:
 def as_text(found: Sequence[History], left_out: Sequence[str], form: str) -> str:
     """CSV: a line per row and step, columns.HISTORY. JSON: all of it. Markdown: what the terminal shows."""
     if form == "csv":
-        return formats.as_csv([line for one in found for line in _lines(one)], columns.names(columns.HISTORY))
+        return formats.as_csv([line for one in found for line in _lines(one)], columns.column_names(columns.HISTORY))
     if form == "json":
         return formats.as_json({"histories": [_document(one) for one in found], "left_out": list(left_out)})
     return "\n\n".join([_markdown(one) for one in found] + [formats.escaped(one) for one in left_out])
@@ -124,7 +136,7 @@ def as_text(found: Sequence[History], left_out: Sequence[str], form: str) -> str
 
 def _lines(found: History) -> Iterator[dict[str, Any]]:
     differences = {(event.before, event.moment): event.differences for event in found.events}
-    names = columns.names(columns.HISTORY)
+    names = columns.column_names(columns.HISTORY)
     for trend in found.trends:
         common = {
             "suite": found.suite, "device": found.device, "case": trend.case, "implementation": trend.implementation,

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from kernelbench.compare.comparison import Comparison, baselines
+from kernelbench.compare.comparison import Comparison, baseline_names
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
-from kernelbench.report.claim_story import story
+from kernelbench.report.claim_story import claim_story
 from kernelbench.report.drawing import Chart
-from kernelbench.report.pages import own_file, rendered, write_page
+from kernelbench.report.pages import own_file, render_template, write_page
 from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
@@ -72,7 +72,7 @@ def render(
         "version": view.text(run.environment.get("kernelbench")),
         "head": page_sections.header(run, comparison, verdicts),
         "data": data,
-        "baseline": baselines(comparison),
+        "baseline": baseline_names(comparison),
         "claims": _claims(verdicts, published, run, labels, charts),
         "self_test": self_test.section(run),
         "step": step.section(sum_of(run)),
@@ -85,15 +85,15 @@ def render(
         "counts_note": counts.note(run) if run.simulated else "",
         "with_strips": with_strips,
         "reach": f"{100 * strips.REACH:.0f} %",
-        "problems": page_sections.problems(run),
-        "launches": page_sections.launches(run),
+        "problems": page_sections.problem_groups(run),
+        "launches": page_sections.launch_rows(run),
         "cases": [(label, key) for key, label in labels.items()],
         "implementations": sources.implementations(run),
         "published": sources.published(published, run, verdicts, comparison),
         "environment": page_sections.environment(run),
-        "commands": page_sections.commands(run, comparison),
+        "commands": page_sections.repeat_commands(run, comparison),
     }
-    return rendered("template.html.j2", values, {**_FILTERS, "label": lambda case: labels.get(case, case)})
+    return render_template("template.html.j2", values, {**_FILTERS, "label": lambda case: labels.get(case, case)})
 
 
 def _claims(
@@ -107,7 +107,7 @@ def _claims(
     entries = {claim.id: claim for claim in published.claims}
     found = [
         {
-            "story": story(entries[one.id], one, published.whys.get(one.id, ""), run.suite, labels),
+            "story": claim_story(entries[one.id], one, published.whys.get(one.id, ""), run.suite, labels),
             "chart": charts.get(f"{CLAIM_CHART}{one.id}"),
         }
         for one in verdicts

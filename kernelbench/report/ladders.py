@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.ledger import figures
+from kernelbench.compare.ledger import published_figures
 from kernelbench.core.records import Claim
 from kernelbench.core.units import time_column
 from kernelbench.explain.evidence import has_parameters
@@ -49,7 +49,7 @@ class Ladder:
     claims: Sequence[Claim]
 
 
-def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
+def published_ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
     """The published orders of three and more of the run's implementations; one that begins another is part of it."""
     present = {row.implementation for row in run.rows}
     orders = {
@@ -65,7 +65,7 @@ def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
     return found
 
 
-def panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel], int]:
+def ladder_panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel], int]:
     """Published times, then cases measured with the L2 cleared; and how many of these are not near the floor."""
     rows = _of_one_method([row for row in run.rows if row.implementation in ladder.order], run, comparison)
     above = {row.case for row in rows if not row.floor_limited}  # steps do not show near the time of an empty kernel
@@ -115,7 +115,7 @@ def _published(ladder: Ladder, run: Run) -> list[Panel]:
     """A panel per shape and GPU that figures of these steps are from."""
     operations = {row.operation for row in run.rows}
     found: dict[str, dict[str, float]] = {}
-    for figure in (figure for claim in ladder.claims for figure in figures(claim)):
+    for figure in (figure for claim in ladder.claims for figure in published_figures(claim)):
         if figure.seconds is None or figure.implementation not in ladder.order or figure.operation not in operations:
             continue
         where = f"on {figure.device}" if figure.device and not figure.device.startswith("not ") else "GPU not stated"
@@ -130,7 +130,7 @@ def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Lo
 
     across = min(ACROSS, len(shown))
     down = ceil(len(shown) / across)
-    with style.settings():
+    with style.house_style():
         figure = Figure(figsize=(WIDTH, (0.19 * len(ladder.order) + 0.5) * down), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False)
         for number, axis in enumerate(grid.flat):
@@ -138,7 +138,7 @@ def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Lo
                 axis.set_visible(False)
                 continue
             _panel(axis, shown[number], ladder.order, looks, named=number % across == 0)
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure
 
 

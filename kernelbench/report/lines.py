@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import METHODS
 from kernelbench.report import copies, palette, style, view
-from kernelbench.report.case_axis import Layout, laid_out, ticks
+from kernelbench.report.case_axis import Layout, case_ticks, laid_out
 from kernelbench.report.palette import Look
 from kernelbench.report.style import FAINT, PAPER, SOFT, WIDTH
 from kernelbench.runs.records import Row
@@ -56,7 +56,7 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     names = {row.implementation for of_dtype in rows.values() for row in of_dtype}
     height = max(3.0, 0.165 * len(names) + 1.0)
     looks = palette.looks(run, comparison)
-    with style.settings():
+    with style.house_style():
         figure, panels = named_panels(len(rows), height, names)
         drawn = []
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
@@ -89,7 +89,7 @@ def settle(figure: Figure, panels: Sequence[Axes]) -> None:
     height = figure.get_figheight()
     lacking = LEAST - height * min(panel.get_position().height for panel in panels)
     figure.set_figheight(height + max(0.0, lacking) * len(panels))
-    style.settle(figure)
+    style.fix_layout(figure)
 
 
 def draw(axis: Axes, marks: Sequence[Mark], layout: Layout, looks: Mapping[str, Look]) -> list[Place]:
@@ -104,7 +104,7 @@ def draw(axis: Axes, marks: Sequence[Mark], layout: Layout, looks: Mapping[str, 
     for name in names:
         _draw_name(axis, name, [place for place in places if place.mark.name == name], looks[name])
     axis.set_xlim(-0.5, layout.right + 0.5)
-    ticks(axis, layout)
+    case_ticks(axis, layout)
     return places
 
 

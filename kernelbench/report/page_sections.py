@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import peer_texts, peers, strips, summary, view
@@ -47,8 +47,8 @@ def _answer(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) 
     """On the simulator only some claims can be judged; the others are not worth a sentence each."""
     if not run.simulated:
         found = [] if verdicts else peers.pairs(run)
-        said = [peer_texts.ahead(found)] if found else [] if verdicts else summary.headline(run, comparison, ())
-        return " ".join(said) or view.answer(verdicts, run.device)
+        said = [peer_texts.ahead(found)] if found else [] if verdicts else summary.run_headline(run, comparison, ())
+        return " ".join(said) or view.claims_answer(verdicts, run.device)
     judged = [one for one in verdicts if one.verdict != NOT_DECIDED]
     rest = len(verdicts) - len(judged)
     about_times = f" {rest} of {len(verdicts)} published claims are about times, which need a GPU." if rest else ""
@@ -60,7 +60,7 @@ def measurements(
 ) -> list[dict[str, Any]]:
     """Every row of results.csv, in its order."""
     speedups = {(row.case, row.implementation, row.cache, row.method): row for row in comparison}
-    paths = strips.strips(run.samples) if with_strips else {}
+    paths = strips.sample_strips(run.samples) if with_strips else {}
     lines = []
     for row in run.rows:
         key = (row.case, row.implementation, row.cache, row.method)
@@ -112,13 +112,13 @@ def _note(row: Row) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def problems(run: Run) -> list[view.ReasonGroup]:
+def problem_groups(run: Run) -> list[view.ReasonGroup]:
     """What was wrong, failed, unsupported or skipped, with its reason; wrong rows first."""
     order = {"wrong": 0, "failed": 1, "skipped": 2}
     return sorted(view.reason_groups(run.rows), key=lambda group: order.get(group.status, 3))
 
 
-def launches(run: Run) -> list[Row]:
+def launch_rows(run: Run) -> list[Row]:
     """The first row of each case and implementation that tells of its launches, or how far off the output was."""
     first = {(row.case, row.implementation): row for row in reversed(run.rows)}
     kept = {id(row) for row in first.values() if row.launch_texts or row.check}
@@ -167,13 +167,13 @@ def _short(value: Any) -> str:
     return _HASH.sub(r"\1…", str(value))
 
 
-def commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
+def repeat_commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
     """What to type to get this again, on this GPU or another."""
     import shlex
 
     command = run.environment.get("command")
     words = shlex.join(map(str, command)) if isinstance(command, list | tuple) else view.text(command)
-    baseline = baselines(comparison) or view.text(run.environment.get("baseline"))
+    baseline = baseline_names(comparison) or view.text(run.environment.get("baseline"))
     against = f" --baseline {shlex.quote(baseline)}" if baseline else ""
     lines = [
         ("as it was run", words),

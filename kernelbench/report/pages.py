@@ -22,14 +22,16 @@ def own_file(name: str) -> Any:
     return Markup((_HERE / name).read_text(encoding="utf-8"))
 
 
-def drawing(svg: str, prefix: str, label: str) -> Any:
+def inline_chart(svg: str, prefix: str, label: str) -> Any:
     """A chart inside a page; see `style.inline_svg`. Text in it comes from matplotlib, which escapes it."""
     from markupsafe import Markup
 
     return Markup(style.inline_svg(svg, prefix, label))
 
 
-def rendered(template: str, values: Mapping[str, Any], filters: Mapping[str, Callable[[Any], Any]] = _NONE) -> str:
+def render_template(
+    template: str, values: Mapping[str, Any], filters: Mapping[str, Callable[[Any], Any]] = _NONE
+) -> str:
     """A page as text. Every template has its `css` and the filter `drawing` for a Chart."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -37,7 +39,7 @@ def rendered(template: str, values: Mapping[str, Any], filters: Mapping[str, Cal
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     templates.filters.update(
-        filters, drawing=lambda chart: drawing(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
+        filters, drawing=lambda chart: inline_chart(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
     )
     return templates.get_template(template).render(values, css=own_file("page.css"))
 

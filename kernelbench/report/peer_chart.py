@@ -29,7 +29,7 @@ def peer_figure(found: Sequence[Pair], looks: Mapping[str, Look]) -> Figure:
     from matplotlib.figure import Figure
 
     ratios = peers.ratios(found)
-    with style.settings():
+    with style.house_style():
         figure = Figure(figsize=(WIDTH, ROW * max(len(ratios), 2) + REST), layout="constrained")
         axis = figure.subplots()
         for place, (name, of_name) in enumerate(ratios.items()):
@@ -49,5 +49,5 @@ def peer_figure(found: Sequence[Pair], looks: Mapping[str, Look]) -> Figure:
         axis.set_ylim(len(ratios) - 0.4, -0.6)
         axis.grid(axis="y", visible=False)
         axis.set_xlabel("time over ours", color=SOFT)
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure

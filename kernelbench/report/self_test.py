@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
-from kernelbench.report.tables import RIGHT, columns, new_table
+from kernelbench.report.tables import RIGHT, new_table, table_columns
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def table(test: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    kinds = [HEADERS[0], *columns(RIGHT, *HEADERS[1:])]
+    kinds = [HEADERS[0], *table_columns(RIGHT, *HEADERS[1:])]
     shown = new_table("Smallest difference found, by length of kernel", kinds, lengths(test))
     return Group(*(Text(line) for line in sentences(test)), Text(""), shown, Text(MEANING, "dim"))
 

@@ -72,7 +72,7 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
         times.setdefault(row.dtype, {}).setdefault(row.case, {})[row.implementation] = view.seconds(row)
     words = view.cases(run)
     looks = _looks({case: words[case] for of_dtype in times.values() for case in of_dtype})
-    with style.settings():
+    with style.house_style():
         figure = Figure(figsize=(WIDTH, 2.6 * len(times) + 0.5), layout="constrained")
         grid = figure.subplots(len(times), len(shown), squeeze=False, sharey="row")
         for axes, (dtype, of_dtype) in zip(grid, times.items(), strict=True):
@@ -89,7 +89,7 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
         figure.legend(
             handles=list(handles.values()), labels=list(handles), loc="outside right upper", frameon=False, fontsize=8,
         )  # fmt: skip
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure
 
 

@@ -33,14 +33,14 @@ def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[C
     shares = _shares(run, comparison)
     looks = palette.looks(run, comparison)
     names = {name for of_case in shares.values() for name in of_case}
-    with style.settings():
+    with style.house_style():
         figure, panels = named_panels(len(drawn), 2.7, names)
         for axis, curve in zip(panels, drawn, strict=True):
             _panel(axis, curve, shares, looks)
             sweeps.along_axis(axis, along, _ticks(curve), 1, last=axis is panels[-1])
             axis.set_title(curve.title, fontsize=9)
             axis.set_ylabel("share of the copy")
-        style.settle(figure)
+        style.fix_layout(figure)
         for axis, curve in zip(panels, drawn, strict=True):
             names_beside(axis, _names(curve, shares, looks))
     return figure

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.ledger import figures
+from kernelbench.compare.ledger import published_figures
 from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.libraries import PEER_PACKAGES
@@ -83,7 +83,7 @@ def published(
                 "facts": [(key, view.text(document.get(key))) for key in ("tool", "clock", "cache", "input")],
                 "flags": [(flag, source.flag_meanings.get(flag, "")) for flag in document.get("flags") or ()],
                 "note": view.text(document.get("note")),
-                "figures": figures(claim),
+                "figures": published_figures(claim),
             }
         )
     return entries

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
 from kernelbench.compare.ledger_values import NOT_STATED
 from kernelbench.report import palette, style, view
 from kernelbench.report.case_axis import laid_out
@@ -42,7 +42,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     devices = list(dict.fromkeys(_published_on(row) for row in rows if row.published_speedup))
     names = {row.implementation for row in rows} | set(devices)
     words = view.cases(run)
-    with style.settings():
+    with style.house_style():
         figure, axes = named_panels(max(len(panels), 1), HEIGHTS[min(len(panels), len(HEIGHTS)) - 1], names)
         drawn = []
         for axis, (dtype, of_dtype) in zip(axes, panels.items(), strict=False):
@@ -53,7 +53,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
             axis.axhline(1, color=INK, linewidth=1.0, zorder=1)
             axis.set_title(f"{dtype}, {cache}")
             ratio_axis(axis, most=TICKS[min(len(panels), len(TICKS)) - 1])
-        figure.supylabel(f"speed-up over {baselines(comparison)}", fontsize=9.5, color=SOFT)
+        figure.supylabel(f"speed-up over {baseline_names(comparison)}", fontsize=9.5, color=SOFT)
         settle(figure, axes)
         for axis, of_dtype, places in zip(axes, panels.values(), drawn, strict=False):
             names_beside(axis, [*names_of(places, looks), *_published_names(of_dtype, places, devices)])

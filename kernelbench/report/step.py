@@ -10,7 +10,7 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, time_column, time_text
 from kernelbench.report import style, view
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
-from kernelbench.report.tables import RIGHT, columns, new_table
+from kernelbench.report.tables import RIGHT, new_table, table_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def table(summed: StepSum) -> RenderableType:
     from rich.text import Text
 
     headers = ("calls", "unfused\none call", "fused\none call", "unfused\nper step", "fused\nper step")
-    shown = new_table(title(summed), [("part", {"max_width": 38}), *columns(RIGHT, *headers)])
+    shown = new_table(title(summed), [("part", {"max_width": 38}), *table_columns(RIGHT, *headers)])
     for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in lines(summed):
         shown.add((name, "bold"), calls, unfused, fused)
         shown.add(f"  {case}", "", unfused_call, fused_call, *sums)
@@ -122,7 +122,7 @@ def figure(summed: StepSum) -> Figure:
     from matplotlib.figure import Figure
 
     parts = _shown_parts(summed)
-    with style.settings():
+    with style.house_style():
         drawn = Figure(figsize=(WIDTH, 2.6), layout="constrained")
         axis = drawn.subplots()
         for place, side in enumerate(SIDES):
@@ -137,7 +137,7 @@ def figure(summed: StepSum) -> Figure:
             )  # fmt: skip
         _settle(axis, summed)
         drawn.legend(loc="outside upper left", ncols=6, frameon=False, fontsize=8.5, handlelength=1.2)
-        style.settle(drawn)
+        style.fix_layout(drawn)
     return drawn
 
 

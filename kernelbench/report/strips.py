@@ -21,7 +21,7 @@ WIDTH, HEIGHT, _BAR = 82, 16, 2  # pixels; page.css draws the strip in this size
 Key = tuple[str, str, str, str]  # case, implementation, cache, method
 
 
-def strips(samples: pandas.DataFrame) -> dict[Key, str]:
+def sample_strips(samples: pandas.DataFrame) -> dict[Key, str]:
     """The `d` of an SVG path per measured row that has raw samples."""
     if not len(samples):
         return {}

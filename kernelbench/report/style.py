@@ -109,7 +109,7 @@ def await_imports() -> None:
 
 
 @contextmanager
-def settings() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """The house's look, within a `with` block; the caller's matplotlib settings come back after it."""
     import matplotlib
 
@@ -124,7 +124,7 @@ def colours(highlighted: Sequence[str]) -> dict[str, str]:
     return dict(zip(highlighted, SERIES, strict=False))
 
 
-def settle(figure: Figure) -> None:
+def fix_layout(figure: Figure) -> None:
     """Fix the layout now, so that every format shows the same."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -132,7 +132,7 @@ def settle(figure: Figure) -> None:
 
 def png(figure: Figure) -> bytes:
     data = io.BytesIO()
-    with settings():
+    with house_style():
         figure.savefig(data, format="png", dpi="figure", metadata={"Software": None})
     return data.getvalue()
 
@@ -140,7 +140,7 @@ def png(figure: Figure) -> bytes:
 def svg(figure: Figure) -> str:
     """SVG with text as text, without dates."""
     data = io.StringIO()
-    with settings():
+    with house_style():
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
     generic = re.sub(r"'DejaVu Sans'", "'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif", data.getvalue())
     return _numbered_ids(re.sub(r"[ \t]+\n", "\n", generic))

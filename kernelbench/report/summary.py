@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from statistics import geometric_mean
 
-from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.compare.comparison import ComparedRow, Comparison
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import step_of, sum_of
@@ -15,7 +15,7 @@ from kernelbench.core import places
 from kernelbench.core.units import number_of
 from kernelbench.explain import evidence
 from kernelbench.report import peer_texts, peers, step, view
-from kernelbench.report.explanation import explanations
+from kernelbench.report.explanation import run_explanations
 from kernelbench.runs.folders import recorded_run
 from kernelbench.runs.results import Run, read_run
 
@@ -23,9 +23,9 @@ CLAIMS = 4  # of a run that its summary names
 MOST_CITED = 2  # implementations with published times that the headline names
 
 
-def headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
+def run_headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """How many claims hold, and how much faster the best implementation is."""
-    lines = [view.answer(verdicts, run.device)] if verdicts and not run.simulated else []
+    lines = [view.claims_answer(verdicts, run.device)] if verdicts and not run.simulated else []
     if found := peers.pairs(run):
         return lines + peer_texts.sentences(run, found, view.case_labels(view.cases(run)))
     if summed := sum_of(run):
@@ -63,7 +63,7 @@ def _range(ratios: Sequence[float]) -> str:
 def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """The end of `run`: the answer, the verdict of each claim, and what went wrong. What `counted_lines` says of a run
     of the simulator is left out."""
-    lines = headline(run, comparison, verdicts)
+    lines = run_headline(run, comparison, verdicts)
     named = () if run.simulated else verdicts
     lines += [f"  {one.id}: {one.verdict}" for one in named[:CLAIMS]]
     lines += [f"  and {len(named) - CLAIMS} more claims"] if len(named) > CLAIMS else []
@@ -78,7 +78,7 @@ def counted_lines(found: Answer, counts: str = "--all prints the counts") -> lis
 
     `counts`: where its counts are shown.
     """
-    cases, _ = explanations(found.run, found.ledger)
+    cases, _ = run_explanations(found.run, found.ledger)
     seen = [one for one in evidence.across(one for case in cases for one in case.evidence) if one.seen]
     confirmed = sum(one.decision == "confirmed" for one in seen)
     here = f"Counted here: {confirmed} of {len(seen)} published explanations are confirmed on every case"
@@ -108,11 +108,11 @@ def _recorded_lines(found: Answer) -> list[str]:
     recorded = _recorded_answer(folder, baseline or None)
     command = f"kernelbench compare {folder.relative_to(places.ROOT)}"  # which `compare` takes in every folder
     command += f" --baseline {baseline}" if baseline else ""
-    said = headline(recorded.run, recorded.comparison, recorded.verdicts)
+    said = run_headline(recorded.run, recorded.comparison, recorded.verdicts)
     return [f"Recorded on a GPU: {' '.join(said)}", f"To see it: {command}"] if said else nothing
 
 
 @lru_cache(maxsize=2)
 def _recorded_answer(folder: Path, baseline: str | None) -> Answer:
     """Kept, because run and report ask for the same one, and its intervals take a second."""
-    return answer(read_run(folder), baseline)
+    return judge_run(read_run(folder), baseline)

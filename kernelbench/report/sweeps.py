@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
-from kernelbench.explain.evidence import has_parameters, statements
+from kernelbench.explain.evidence import claim_statements, has_parameters
 from kernelbench.report import copies, palette, style, view
 from kernelbench.report.case_axis import CHARACTER, PANEL, SPREAD, Curve
 from kernelbench.report.style import PAPER, SOFT, WIDTH
@@ -48,7 +48,7 @@ class Sweep:
     @property
     def metrics(self) -> list[str]:
         """The metrics that the claims explain the curves with."""
-        return list(dict.fromkeys(one.metric for claim in self.claims for one in statements(claim)))
+        return list(dict.fromkeys(one.metric for claim in self.claims for one in claim_statements(claim)))
 
 
 def file_name(along: str) -> str:
@@ -56,7 +56,7 @@ def file_name(along: str) -> str:
     return re.sub(r"[^\w-]", "-", along)
 
 
-def sweeps(cases: Mapping[str, Words], claims: Sequence[Claim]) -> list[Sweep]:
+def case_sweeps(cases: Mapping[str, Words], claims: Sequence[Claim]) -> list[Sweep]:
     """A sweep per parameter that a claim is about, if these cases have a curve along it."""
     by_parameter: dict[str, list[Claim]] = {}
     for claim in claims:
@@ -103,7 +103,7 @@ def sweep_figure(
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
     looks = _looks(run, comparison, names)
-    with style.settings():
+    with style.house_style():
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.5 * len(blocks) + 0.5), layout="constrained")
         grid = figure.subplots(
             len(heights), min(ACROSS, len(curves)), squeeze=False, gridspec_kw={"height_ratios": heights}
@@ -129,7 +129,7 @@ def sweep_figure(
                 axes[0].set_ylabel("bandwidth, TB/s")
                 _level(axes[: len(block)])
         _legend(figure, looks, [axis for axes in grid for axis in axes])
-        style.settle(figure)
+        style.fix_layout(figure)
     return figure
 
 

@@ -62,7 +62,7 @@ def build_table(lines: Iterable[BuildLine]) -> Table:
         numbers = ("" if one is None else str(one) for one in (line.registers, line.shared_bytes, line.spill_bytes))
         counts = " ".join(f"{name}={count}" for name, count in loads.items())
         rows.append((line.implementation, line.cases, *numbers, counts, note))
-    numeric = columns(RIGHT, "registers", "shared B", "spills B")
+    numeric = table_columns(RIGHT, "registers", "shared B", "spills B")
     return new_table("", ["implementation", "cases", *numeric, "loads", "note"], rows)
 
 
@@ -75,8 +75,8 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None]]) -> Table:
             allowed = check.tolerance
             errors = (check.max_absolute_error, allowed.absolute, check.max_relative_error, allowed.relative)
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
-        rows.append((case, name, styled(status), *numbers))
-    numeric = columns({**NUMBER, "spare": 1}, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
+        rows.append((case, name, styled_cell(status), *numbers))
+    numeric = table_columns({**NUMBER, "spare": 1}, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
     table = new_table("", ["case", "implementation", ("status", WORD), *numeric], rows)
     table.caption = "allowed: abs. + rel. times the expected value"
     return table
@@ -88,7 +88,7 @@ def reasons_table(groups: Iterable[view.ReasonGroup], labels: Mapping[str, str],
     for group in groups:
         more = len(group.cases) - 3
         shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
-        rows.append((group.implementation, styled(group.status), shown, group.reason))
+        rows.append((group.implementation, styled_cell(group.status), shown, group.reason))
     return new_table(title, ("implementation", "status", "cases", "reason"), rows)
 
 
@@ -121,10 +121,10 @@ def block_table(
 
 def panel_tables(title: str, first: Column, names: Sequence[str], cells: Mapping[str, Sequence[str]]) -> ForWidth:
     """Tables with a row per name and a column per key of `cells`, as many side by side as fit the window."""
-    return ForWidth(lambda width: panels(title, first, names, cells, width))
+    return ForWidth(lambda width: table_panels(title, first, names, cells, width))
 
 
-def panels(
+def table_panels(
     title: str,
     first: Column,
     names: Sequence[str],
@@ -134,7 +134,7 @@ def panels(
 ) -> list[Table]:
     def table(headers: Sequence[str]) -> Table:
         rows = [(name, *(cells[header][place] for header in headers)) for place, name in enumerate(names)]
-        return new_table(title + (", continued" if found else ""), [first, *columns(kind, *headers)], rows)
+        return new_table(title + (", continued" if found else ""), [first, *table_columns(kind, *headers)], rows)
 
     found: list[Table] = []
     shown: list[str] = []
@@ -154,14 +154,14 @@ def new_table(title: str, kinds: Iterable[Column] = (), rows: Iterable[Sequence[
     return table
 
 
-def columns(kind: Options, *headers: str) -> list[Column]:
+def table_columns(kind: Options, *headers: str) -> list[Column]:
     return [(header, kind) for header in headers]
 
 
-def verdict(row: ComparedRow | Judged) -> Cell:
-    return styled(row.verdict, view.verdict_text(row.verdict, row.more_samples))
+def verdict_cell(row: ComparedRow | Judged) -> Cell:
+    return styled_cell(row.verdict, view.verdict_text(row.verdict, row.more_samples))
 
 
-def styled(word: str, text: str = "") -> Cell:
+def styled_cell(word: str, text: str = "") -> Cell:
     """A verdict or status, or a text that says more, in its colour."""
     return text or word, STYLES.get(word, "")

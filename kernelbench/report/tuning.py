@@ -8,7 +8,7 @@ from kernelbench.core.units import time_column
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.cost_fit import Fit, Shares
 from kernelbench.report.fitting import Cell, Table
-from kernelbench.report.tables import NUMBER, columns, new_table, styled
+from kernelbench.report.tables import NUMBER, new_table, styled_cell, table_columns
 
 FASTEST = 8  # timed candidates that are shown
 
@@ -27,8 +27,8 @@ def tuning_table(found: Tuned) -> Table:
         rows.append((name, time(one.seconds), share, interval, said))
     for status, reason, same in _untimed(found.candidates):
         first = values_text(same[0].values) + (f" and {len(same) - 1} more" if len(same) > 1 else "")
-        rows.append((first, "", "", "", styled(status, f"{status}: {printable(reason)}")))
-    numbers = columns(NUMBER, "cold", "of rule's time", "95 % interval")
+        rows.append((first, "", "", "", styled_cell(status, f"{status}: {printable(reason)}")))
+    numbers = table_columns(NUMBER, "cold", "of rule's time", "95 % interval")
     title = f"{found.operation}/{found.implementation}  {found.case}"
     return new_table(title, ["candidate", *numbers, ""], rows)
 

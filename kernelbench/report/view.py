@@ -232,7 +232,7 @@ def never_read(loads: Mapping[str, int]) -> str:
     return f"never reads {', '.join(unread)}" if unread else ""
 
 
-def answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
+def claims_answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
     """The answer in a sentence: how many of the published claims hold on this GPU."""
     if not verdicts:
         return f"No published claim belongs to this suite; the times below are those of {device}."

@@ -18,7 +18,7 @@ def contents_of(suite: Suite) -> dict[str, Any]:
     }
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def suite_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Each difference between two suites in a few words; both are `contents_of` a suite."""
     if other := list(_other_operation(then["cases"], now["cases"])):
         yield from other  # all other differences follow from it
@@ -34,7 +34,7 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
         yield "the parts of its step have other calls or other implementations"
 
 
-def contradictions(then: Mapping[str, str], now: Mapping[str, Any]) -> Iterator[str]:
+def suite_contradictions(then: Mapping[str, str], now: Mapping[str, Any]) -> Iterator[str]:
     """Signs that a run belongs to another suite, if its environment.json has no contents. `then`: operations of its
     rows, by case."""
     yield from _other_operation(then, now["cases"])

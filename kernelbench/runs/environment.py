@@ -53,7 +53,7 @@ def start_environment(
         "claims": list(suite.claims),
         **({"step": asdict(suite.step)} if suite.step else {}),
         "contents": contents_of(suite),
-        "started": now(),
+        "started": utc_now(),
         "finished": None,
         "command": command_text(arguments),
         "seed": seed,
@@ -105,7 +105,7 @@ def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]
     return found
 
 
-def now() -> str:
+def utc_now() -> str:
     """UTC with seconds: 2026-05-04T12:30:00+00:00."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 

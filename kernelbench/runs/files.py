@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kernelbench.core.errors import ResultsError
-from kernelbench.core.texts import kept, one_line, printable
+from kernelbench.core.texts import kept_text, one_line, printable
 
 MAX_RESULTS_BYTES = 2**25  # a recorded run has 0.3 MB
 MAX_ENVIRONMENT_BYTES = 2**24
@@ -242,16 +242,16 @@ def _written(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping | list | tuple) and not depth:
         return "..."
     if isinstance(value, Mapping):
-        return {kept(one_line(str(name))): _written(one, depth - 1) for name, one in value.items()}
+        return {kept_text(one_line(str(name))): _written(one, depth - 1) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_written(one, depth - 1) for one in value]
     if isinstance(value, int | float):
         kept_number = math.isfinite(value) if isinstance(value, float) else abs(value) <= _MAX_INTEGER
         return value if kept_number else None
-    return None if value is None else kept(str(value))
+    return None if value is None else kept_text(str(value))
 
 
-def sweep(folder: Path) -> None:
+def delete_partial_files(folder: Path) -> None:
     """Delete files that killed processes left half written in a run's folder."""
     for path in (*folder.glob(".*.part"), *folder.glob("charts/.*.part")):
         process = path.name.split(".")[-2]

@@ -11,13 +11,13 @@ from typing import Any, get_args
 from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS, SIMULATED, STALLS, Agreement, CountedLaunch
-from kernelbench.core.texts import from_cell, kept
+from kernelbench.core.texts import from_cell, kept_text
 from kernelbench.core.writing import write_whole
 from kernelbench.runs import files
-from kernelbench.runs.row_checks import MAX_EXTENT, read_cells, written
+from kernelbench.runs.row_checks import MAX_EXTENT, cell_text, read_cells
 
 COUNTERS_FILE = "counters.csv"
-_NAMES = columns.names(columns.HARDWARE_COUNTERS)
+_NAMES = columns.column_names(columns.HARDWARE_COUNTERS)
 _TEXTS = ("case", "implementation", "kernel", "sampled", "agreement", "differences", "explanation", "reason")
 
 
@@ -28,7 +28,7 @@ def write_counters(folder: Path, launches: Iterable[CountedLaunch]) -> None:
     writer.writerow(_NAMES)
     for one in launches:
         cells = _cells(one)
-        writer.writerow([written(cells.get(name)) for name in _NAMES])
+        writer.writerow([cell_text(cells.get(name)) for name in _NAMES])
     try:
         write_whole(folder / COUNTERS_FILE, text.getvalue())
     except OSError as error:
@@ -77,7 +77,7 @@ def _launch(row: Mapping[str, str]) -> CountedLaunch:
     if unknown := stalls.keys() - STALLS.keys():
         raise ValueError(f"'stalls' has an unknown reason {min(unknown)!r:.80}")
     return CountedLaunch(
-        **{name: kept(row[name]) for name in _TEXTS},  # type: ignore[arg-type]  # agreement was checked
+        **{name: kept_text(row[name]) for name in _TEXTS},  # type: ignore[arg-type]  # agreement was checked
         launch=_whole("launch", row["launch"]),
         grid=_extent("grid", row["grid"]),
         block=_extent("block", row["block"]),

@@ -7,10 +7,10 @@ from typing import Any
 from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Limits, Operation, Result
-from kernelbench.runs.environment import now
+from kernelbench.runs.environment import utc_now
 from kernelbench.runs.hardware_counters import write_counters
 from kernelbench.runs.results import Run, Store, read_run
-from kernelbench.runs.resuming import earlier_session, resumed, unfinished
+from kernelbench.runs.resuming import earlier_session, resumed_environment, unfinished_plans
 from kernelbench.runs.rows import rows_of, samples_of
 
 
@@ -30,7 +30,7 @@ class Recording:
         resume: bool,
     ) -> None:
         self._earlier = earlier_session(folder, environment, resume=resume)
-        self._environment = resumed(self._earlier, environment) if self._earlier else dict(environment)
+        self._environment = resumed_environment(self._earlier, environment) if self._earlier else dict(environment)
         self._operations, self._limits, self._store = operations, limits, Store(folder)
         self._store.write_environment(self._environment)
 
@@ -47,7 +47,7 @@ class Recording:
         self, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
     ) -> tuple[CasePlan, ...]:
         """The cases that an earlier session has not finished, see resuming.unfinished."""
-        return unfinished(self._earlier, plans, () if self._limits is None else caches, progress)
+        return unfinished_plans(self._earlier, plans, () if self._limits is None else caches, progress)
 
     def append(self, results: Sequence[Result]) -> None:
         """Write the rows and samples of one case."""
@@ -59,7 +59,7 @@ class Recording:
     def finish(self, wall_s: float, spent: Mapping[str, float]) -> None:
         """Note that every case is measured, how long the run took, and on which tasks."""
         seconds = {what: round(taken, 2) for what, taken in spent.items()}
-        self._note(finished=now(), wall_s=round(wall_s, 1), seconds=seconds)
+        self._note(finished=utc_now(), wall_s=round(wall_s, 1), seconds=seconds)
 
     def add_self_test(self, found: Mapping[str, Any]) -> None:
         self._note(self_test={**self._environment["self_test"], **found})

@@ -25,7 +25,7 @@ from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
 from kernelbench.runs.records import RESULTS, Row
-from kernelbench.runs.row_checks import read_cells, read_rows, written
+from kernelbench.runs.row_checks import cell_text, read_cells, read_rows
 from kernelbench.runs.samples import (
     RowKey,
     Sample,
@@ -111,7 +111,7 @@ def read_run(folder: Path) -> Run:
 def _cells(results: Path) -> tuple[list[list[str]], bool]:
     """The cells of results.csv, at least its header, and whether its last row is complete."""
     cells, whole = read_cells(results, files.read_text(results, files.MAX_RESULTS_BYTES))
-    return cells or [list(columns.names(RESULTS))], whole
+    return cells or [list(columns.column_names(RESULTS))], whole
 
 
 def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
@@ -152,12 +152,12 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._names = columns.names(RESULTS)
+        self._names = columns.column_names(RESULTS)
         self._rows: dict[str, dict[str, str]] = {}  # lines of results.csv by case and implementation
         self._samples: dict[tuple[str, str], bytes] = {}  # members of samples.csv.gz by (case, implementation)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            files.sweep(folder)
+            files.delete_partial_files(folder)
             if not self._read():
                 self._write_rows()
             (folder / PACKED_RESULTS_FILE).unlink(missing_ok=True)
@@ -184,8 +184,8 @@ class Store:
         those of the same cases and implementations."""
         lines: dict[tuple[str, str], str] = {}
         for row in rows:
-            key = written(row["case"]), written(row["implementation"])
-            lines[key] = lines.get(key, "") + _csv_text([[written(row.get(name)) for name in self._names]])
+            key = cell_text(row["case"]), cell_text(row["implementation"])
+            lines[key] = lines.get(key, "") + _csv_text([[cell_text(row.get(name)) for name in self._names]])
         self._require_room(lines)
         earlier = [self._rows.get(case, {}).pop(name, None) for case, name in lines]
         had_samples = [self._samples.pop(key, None) for key in lines]

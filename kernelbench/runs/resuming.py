@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Planned
-from kernelbench.runs.contents import contradictions, differences
+from kernelbench.runs.contents import suite_contradictions, suite_differences
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
 from kernelbench.runs.rows import launches_cell
@@ -63,13 +63,15 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
 def _other_suite(earlier: Run, now: Mapping[str, Any]) -> Iterator[str]:
     then = earlier.environment.get("contents")
     found = list(
-        differences(then, now) if then else contradictions({row.case: row.operation for row in earlier.rows}, now)
+        suite_differences(then, now)
+        if then
+        else suite_contradictions({row.case: row.operation for row in earlier.rows}, now)
     )
     if found:
         yield f"its suite '{earlier.suite}' has changed: {'; '.join(found)}"
 
 
-def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
+def resumed_environment(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
     """`state`, joined with the environment of the earlier sessions."""
     began = earlier.environment
     return {
@@ -82,7 +84,7 @@ def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unfinished(
+def unfinished_plans(
     earlier: Run | None, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
 ) -> tuple[CasePlan, ...]:
     """The cases still to be measured; all without an earlier session. Says which are measured again, and why.

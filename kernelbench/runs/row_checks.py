@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.operations import read_shape
-from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
+from kernelbench.core.texts import MAX_TEXT, csv_cell, from_cell, kept_text, one_line
 from kernelbench.core.units import number_of
 from kernelbench.runs.files import MAX_RESULTS_BYTES
 from kernelbench.runs.records import RESULTS, TEXTS, Row, row_of
@@ -63,7 +63,7 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
         place = header.index(column) if column in header else None
         for number, (row, line) in enumerate(zip(rows, cells[1:], strict=True), start=2):
             try:
-                row[column] = _value(column, "" if place is None else kept(from_cell(line[place])))
+                row[column] = _value(column, "" if place is None else kept_text(from_cell(line[place])))
             except ValueError as error:
                 raise refused(path, number, str(error)) from None
     for number, row in enumerate(rows, start=2):
@@ -92,18 +92,20 @@ def _value(column: str, text: str) -> Any:
     raise ValueError(f"'{column}' must be a number or empty, got '{text:.80}'")
 
 
-def written(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value as a cell: floats with 9 significant digits (a nanosecond in a second), None and NaN empty, texts cut to
     the limit of a run."""
     if value is None or value != value:  # noqa: PLR0124 - NaN
         return ""
-    return f"{value:.9g}" if isinstance(value, float) else cell(kept(str(value)))
+    return f"{value:.9g}" if isinstance(value, float) else csv_cell(kept_text(str(value)))
 
 
 def row_problem(row: Mapping[str, Any]) -> str:
     """Why the reader would refuse this row once it is written; '' if it would not. `row`: values by column name."""
     try:
-        return next(_problems({name: _value(name, kept(from_cell(written(row.get(name))))) for name in _COLUMNS}), "")
+        return next(
+            _problems({name: _value(name, kept_text(from_cell(cell_text(row.get(name))))) for name in _COLUMNS}), ""
+        )
     except ValueError as error:
         return str(error)
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from kernelbench.core import columns
-from kernelbench.core.counters import LaunchCounters, conflict_ways, total
+from kernelbench.core.counters import LaunchCounters, conflict_ways, total_counters
 from kernelbench.core.launch_texts import input_loads, launches_text
 from kernelbench.core.operations import shape_text
 from kernelbench.core.records import Check, LaunchPlan, Limits, Measurement, Operation, Result
-from kernelbench.core.texts import kept
+from kernelbench.core.texts import kept_text
 from kernelbench.runs.records import Row
 from kernelbench.runs.row_checks import row_problem
 from kernelbench.runs.samples import Sample
@@ -54,7 +54,7 @@ def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[Sa
 
 def launches_cell(plan: LaunchPlan) -> str:
     """All launches of a plan as results.csv keeps them."""
-    return kept("; ".join(launches_text(plan)), _MOST_TEXT)
+    return kept_text("; ".join(launches_text(plan)), _MOST_TEXT)
 
 
 def _with_times_only(result: Result) -> Result:
@@ -87,7 +87,7 @@ def _rows(suite: str, operation: Operation, result: Result, limits: Limits | Non
 
 
 def _failed_row(suite: str, result: Result, problem: str) -> Mapping[str, Any]:
-    reason = kept(f"its row cannot be kept: {problem}", _MOST_TEXT)
+    reason = kept_text(f"its row cannot be kept: {problem}", _MOST_TEXT)
     return {**_case_cells(suite, result), "role": "", "arithmetic": "", "status": "failed", "reason": reason}
 
 
@@ -105,7 +105,7 @@ def _case_cells(suite: str, result: Result) -> dict[str, Any]:
         "role": implementation.role,
         "arithmetic": implementation.arithmetic,
         "status": result.status,
-        "reason": kept(str(result.reason), _MOST_TEXT),
+        "reason": kept_text(str(result.reason), _MOST_TEXT),
     }
 
 
@@ -148,7 +148,7 @@ def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
     """Counters of all launches together; `sampled` is that of the launch with the smallest sample."""
     if not launches:
         return {}
-    added = total(one.counters for one in launches)
+    added = total_counters(one.counters for one in launches)
     least = min(launches, key=lambda one: one.blocks_run / one.blocks if one.blocks else 1.0)
     fewest, most = conflict_ways(launches) or (None, None)
     apart = {
@@ -156,7 +156,7 @@ def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
         "least_conflict_ways": fewest,
         "most_conflict_ways": most,
     }
-    return {name: getattr(added, name) for name in columns.names(columns.COUNTERS) if name not in apart} | apart
+    return {name: getattr(added, name) for name in columns.column_names(columns.COUNTERS) if name not in apart} | apart
 
 
 def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:

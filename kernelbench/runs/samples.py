@@ -44,7 +44,7 @@ def pack_samples(samples: Iterable[Sample]) -> dict[tuple[str, str], bytes]:
 
 
 def samples_file(members: Mapping[tuple[str, str], bytes]) -> bytes:
-    return b"".join([_compressed([columns.names(columns.SAMPLES)]), *members.values()])
+    return b"".join([_compressed([columns.column_names(columns.SAMPLES)]), *members.values()])
 
 
 def read_samples(path: Path) -> tuple[list[Sample], bool]:

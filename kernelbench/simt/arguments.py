@@ -24,7 +24,7 @@ _ARRAY = re.compile(r"(\w+)=(\w+)\[([\d, ]+)\]:(.+?)(?::box\[([\d, ]+)\](?::(32B
 _SCALAR = re.compile(r"(\w+)=(?:(\w+):)?([-+.\w]+)")
 
 
-def arguments(texts: Sequence[str], parameters: Sequence[Parameter], seed: int) -> dict[str, Any]:
+def kernel_arguments(texts: Sequence[str], parameters: Sequence[Parameter], seed: int) -> dict[str, Any]:
     """The arguments of a kernel's parameters by name, from texts in their order: `x=float32[1024]:random`, `n=1024`.
 
     InputError for a text that cannot be understood, or that does not suit its parameter.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Instruction, Label
-from kernelbench.simt.usage import reads, writes
+from kernelbench.simt.usage import registers_read, registers_written
 
 # A large kernel has about 1,000 blocks and 10,000 edges, and each search takes about as many steps.
 MOST_EDGES = 1 << 20
@@ -288,7 +288,7 @@ def _summary(code: Sequence[Instruction]) -> tuple[set[str], set[str]]:
     exposed: set[str] = set()
     written: set[str] = set()
     for instruction in code:
-        exposed.update(register.name for register in reads(instruction) if register.name not in written)
+        exposed.update(register.name for register in registers_read(instruction) if register.name not in written)
         if instruction.guard is None:
-            written.update(register.name for register in writes(instruction))
+            written.update(register.name for register in registers_written(instruction))
     return exposed, written

@@ -81,7 +81,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
     )
 
 
-def totals(reports: Sequence[LaunchReport]) -> list[Counters]:
+def launch_totals(reports: Sequence[LaunchReport]) -> list[Counters]:
     """By launch of the same program, counters of the blocks that ran, over all instructions; launch_counters() has
     them by line, too."""
     rows: dict[tuple[str, str], list[int]] = defaultdict(list)

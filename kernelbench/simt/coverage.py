@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelbench.core.errors import PtxError
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.lower import FAMILIES, lower
 from kernelbench.simt.parse import parse
 
@@ -94,7 +94,7 @@ def reason(form: str) -> str:
     )
     try:
         module = parse(text)
-        lower(flatten(module, "k"), module, lambda name: True)
+        lower(inline_calls(module, "k"), module, lambda name: True)
     except PtxError as error:
         return str(error)
     return ""

@@ -80,7 +80,7 @@ class Fault:
         return self.text
 
 
-def describe(
+def describe_faults(
     records: npt.NDArray[Any], sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int
 ) -> tuple[Fault, ...]:
     """Converts records of the runtime (interface.FAULTS), which are sorted by block."""

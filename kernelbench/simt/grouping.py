@@ -15,7 +15,7 @@ from statistics import mode
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow, dominators
 from kernelbench.simt.faults import access_bytes
-from kernelbench.simt.usage import writes
+from kernelbench.simt.usage import registers_written
 
 # By line of the PTX: an entry per instruction of the machine code, with the bytes per lane of its load or store of
 # shared memory, and 0 for all others.
@@ -89,7 +89,7 @@ class _Finder:
         self._dominators = dominators(self._blocks)
         self._writers: dict[str, int] = defaultdict(int)
         for one in self._code:
-            for register in writes(one):
+            for register in registers_written(one):
                 self._writers[register.name] += 1
 
     def groups(self) -> Iterator[list[_Access]]:
@@ -108,7 +108,7 @@ class _Finder:
                     lines = self._machine.get(one.ptx_line, ())
                     sizes = tuple(size for size in lines if size)
                     found[key].append(_Access(index, number, offset, access_bytes(one), sizes))
-                for register in writes(one):
+                for register in registers_written(one):
                     versions[register.name] += 1
         return iter(found.values())
 

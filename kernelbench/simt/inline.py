@@ -32,7 +32,7 @@ from kernelbench.simt.ir import (
     Symbol,
     Variable,
 )
-from kernelbench.simt.pointers import function_address, reachable
+from kernelbench.simt.pointers import function_address, reachable_functions
 from kernelbench.simt.recursion import recursive_functions
 
 MOST_INSTRUCTIONS = 1 << 19  # of a kernel including its calls
@@ -48,7 +48,7 @@ _REFUSED = {
 }
 
 
-def flatten(module: Module, entry: str) -> Function:
+def inline_calls(module: Module, entry: str) -> Function:
     """The kernel with calls of routines alone; `ret` of a device function becomes a branch to its end."""
     kernel = module.functions.get(entry)
     if kernel is None or not kernel.entry or not kernel.defined:
@@ -186,7 +186,7 @@ class _Inliner:
         """A call through a pointer: a guarded call of each function that it may be, and a trap for any other value."""
         results, _, arguments = self._parts(call)
         sizes = [[self._bytes(caller, one) for one in some] for some in (results, arguments)]
-        functions = list(reachable(self._module, *sizes))
+        functions = list(reachable_functions(self._module, *sizes))
         if call.guard is not None or not functions:
             self._refuse(call, "no function of the module can be meant by this pointer")
         self._flat.calls += 1

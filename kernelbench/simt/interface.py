@@ -216,12 +216,12 @@ ARRAYS = {"Counters": COUNTERS, "FaultRecord": FAULTS, "Range": RANGES, "Special
 def check(library: ctypes.CDLL) -> None:
     """Raise BuildError if any field, number or name differs between the library and this module."""
     library.simt_layout.restype = ctypes.c_char_p
-    differences = list(differing(library.simt_layout().decode()))
+    differences = list(layout_differences(library.simt_layout().decode()))
     if differences:
         raise BuildError(f"the simulator's runtime and {__name__} differ: {'; '.join(differences)}", (), "")
 
 
-def differing(layout: str) -> Iterator[str]:
+def layout_differences(layout: str) -> Iterator[str]:
     """Differences from the text of layout.cpp, as offset and size: `Launch.grid: 232 12 in the runtime, 220 12 in
     Python`."""
     there, here = dict(_parts(layout)), dict(_own_parts())

@@ -16,9 +16,16 @@ import numpy.typing as npt
 from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import interface, ir, native
 from kernelbench.simt.device_memory import Allocation, DeviceMemory
-from kernelbench.simt.faults import NOTES, Fault, describe
+from kernelbench.simt.faults import NOTES, Fault, describe_faults
 from kernelbench.simt.interface import Sample, Status
-from kernelbench.simt.prepared import Extent, Prepared, chosen_blocks, configuration, pack_arguments, together_of
+from kernelbench.simt.prepared import (
+    Extent,
+    PreparedProgram,
+    chosen_blocks,
+    launch_configuration,
+    pack_arguments,
+    together_of,
+)
 
 __all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
@@ -62,7 +69,7 @@ class Machine:
     def __init__(self, memory: DeviceMemory | None = None, *, sanitize: bool = False) -> None:
         self.memory = DeviceMemory() if memory is None else memory
         self._runtime, self._sanitize = native.runtime(sanitize), sanitize
-        self._prepared: dict[int, Prepared] = {}  # by id of the program, which Prepared keeps alive
+        self._prepared: dict[int, PreparedProgram] = {}  # by id of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
         self._preparing = threading.Lock()  # launches may come from several threads
         self._running: set[_Call] = set()
@@ -104,7 +111,7 @@ class Machine:
         """
         with self._preparing:
             prepared = self._prepare(program)
-            extent = configuration(program, grid, block, cluster, shared_bytes)
+            extent = launch_configuration(program, grid, block, cluster, shared_bytes)
             together = together_of(extent, prod(extent.grid) if cooperative else co_resident)
             chosen = chosen_blocks(extent, blocks, together)
             sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
@@ -147,16 +154,16 @@ class Machine:
             self._variables[id(variable)] = (variable, place)
         return self._variables[id(variable)][1]
 
-    def _heap_of(self, prepared: Prepared) -> tuple[Allocation, npt.NDArray[np.uint8]] | None:
+    def _heap_of(self, prepared: PreparedProgram) -> tuple[Allocation, npt.NDArray[np.uint8]] | None:
         """The heap of the device, if the program uses it. What one launch leaves in it the next one finds."""
         if prepared.allocates and self._heap is None:
             place = self.memory.allocate("the heap of malloc", HEAP_BYTES, "scratch")
             self._heap = place, np.zeros(HEAP_BYTES // HEAP_UNIT, np.uint8)
         return self._heap
 
-    def _prepare(self, program: Any) -> Prepared:
+    def _prepare(self, program: Any) -> PreparedProgram:
         if id(program) not in self._prepared:
-            prepared = Prepared(program, self._sanitize)
+            prepared = PreparedProgram(program, self._sanitize)
             prepared.patch(self._addresses(program.variables, program.functions))
             self._prepared[id(program)] = prepared
         return self._prepared[id(program)]
@@ -182,7 +189,7 @@ class Machine:
             self.memory.discard(place)  # zeros that take no memory until they are touched
             place.view()[: contents.size] = contents
 
-    def _check_memory(self, prepared: Prepared, extent: Extent, together: int, stack_bytes: int) -> None:
+    def _check_memory(self, prepared: PreparedProgram, extent: Extent, together: int, stack_bytes: int) -> None:
         warps, program = -(-prod(extent.block) // 32), prepared.program
         need = together * (warps * (program.register_bytes + 32 * program.local_bytes_with(stack_bytes)))
         need += together * extent.shared_bytes
@@ -201,7 +208,7 @@ class Machine:
         if launch.status == Status.INVALID:
             raise PtxError(f"kernel {program.name}: the lowered code jumps out of the kernel")
         read, written = (0, 0) if goes_on else self.touched()
-        found = describe(call.faults[: launch.fault_count], program.sources, self.memory, extent.shared_bytes)
+        found = describe_faults(call.faults[: launch.fault_count], program.sources, self.memory, extent.shared_bytes)
         return LaunchReport(
             entry=program.name,
             sources=program.sources,
@@ -226,7 +233,7 @@ class _Call:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedProgram,
         extent: Extent,
         parameters: bytes,
         blocks: npt.NDArray[np.uint64],

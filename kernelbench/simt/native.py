@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernelbench.core import places, processes
 from kernelbench.core.errors import BuildError, InputError, NoCompiler, RunWarning
-from kernelbench.core.workspaces import one_at_a_time, sweep, workspace
+from kernelbench.core.workspaces import delete_old_workspaces, one_at_a_time, workspace
 from kernelbench.simt.interface import check
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -149,7 +149,7 @@ def built(sanitize: bool = False, *, seldom: bool = False) -> Path:
         with one_at_a_time(folder):
             if _whole(target):  # another process built it meanwhile
                 return target
-            sweep(folder)
+            delete_old_workspaces(folder)
             if target.exists():
                 warnings.warn(f"{target}: does not match its hash; it is built anew", RunWarning, stacklevel=2)
             missing = [(unit, made) for unit, made in objects.items() if not _whole(made)]

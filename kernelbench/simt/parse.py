@@ -119,7 +119,7 @@ class _ModuleReader:
 
     def _declaration(self, space: str, linkage: str, position: int) -> int:
         end = self._text.end_of_statement(position, MOST_CHARACTERS)
-        for declared, initialiser in declarations.variables(self._text.text[position:end]):
+        for declared, initialiser in declarations.declared_variables(self._text.text[position:end]):
             variable = self._variable(space, linkage, declared, initialiser)
             if linkage == ".extern" and not variable.dynamic:
                 self._external[variable.name] = variable

@@ -19,7 +19,7 @@ def function_address(module: Module, name: str) -> int | None:
     return FUNCTION_WINDOW + STEP * (1 + list(module.functions).index(name))
 
 
-def reachable(module: Module, results: Sequence[int], arguments: Sequence[int]) -> Iterator[Function]:
+def reachable_functions(module: Module, results: Sequence[int], arguments: Sequence[int]) -> Iterator[Function]:
     """Functions with these bytes of results and arguments whose address is taken."""
     taken = set(_taken(module))
     for function in module.functions.values():

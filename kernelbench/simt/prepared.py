@@ -40,7 +40,7 @@ class Extent:
     dynamic_bytes: int
 
 
-class Prepared:
+class PreparedProgram:
     """The runtime's arrays for a program, which all its launches share. The code serves all machines: the runtime
     only reads it, and no address of a machine's memory is in it."""
 
@@ -113,7 +113,7 @@ def _granule(sources: Sequence[ir.Instruction]) -> int:
     return min([LARGEST_GRANULE, *map(access_bytes, accesses)])
 
 
-def configuration(
+def launch_configuration(
     program: Program,
     grid: Sequence[int],
     block: Sequence[int],

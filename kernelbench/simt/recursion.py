@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kernelbench.simt.ir import Function, Group, Instruction, Module, Operand, Register, Symbol
-from kernelbench.simt.pointers import reachable
+from kernelbench.simt.pointers import reachable_functions
 
 
 def recursive_functions(module: Module) -> frozenset[str]:
@@ -28,7 +28,7 @@ def _callees(module: Module, function: Function) -> Iterator[str]:
             yield target.name
         elif isinstance(target, Register):
             given = [[sizes.get(getattr(one, "name", ""), -1) for one in some] for some in (results, arguments)]
-            yield from (one.name for one in reachable(module, *given))
+            yield from (one.name for one in reachable_functions(module, *given))
 
 
 def _parts(call: Instruction) -> tuple[Operand | None, tuple[Operand, ...], tuple[Operand, ...]]:

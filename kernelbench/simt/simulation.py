@@ -16,7 +16,7 @@ from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.grouping import MachineLines
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import lower
 from kernelbench.simt.machine import STACK_BYTES, Allocation, DeviceMemory, Machine
@@ -82,7 +82,7 @@ def simulate(
     """
     module = parse(ptx)
     name = kernel_named(module, kernel)
-    program = lower(flatten(module, name), module, native.has_operation, machine.get(name, {}))
+    program = lower(inline_calls(module, name), module, native.has_operation, machine.get(name, {}))
     device, sizes = Machine(), [one.bytes for one in program.parameters]
     given = {key: value.array if isinstance(value, Texture | TensorMap) else value for key, value in arrays.items()}
     passed = {key: value for key, value in given.items() if isinstance(value, np.ndarray)}

@@ -51,10 +51,10 @@ class TensorMap:
 
     def descriptor(self, data: int) -> bytes:
         """`data`: address of the array on the device."""
-        return descriptor(self.tiling, data)
+        return tensor_map_bytes(self.tiling, data)
 
 
-def descriptor(tiling: Tiling, data: int) -> bytes:
+def tensor_map_bytes(tiling: Tiling, data: int) -> bytes:
     """The 128 bytes of a tensor map of an array at address `data`."""
     found = _DESCRIPTOR.pack(
         *(_MAGIC, data),

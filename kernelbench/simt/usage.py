@@ -12,12 +12,12 @@ _WRITE_NOTHING = {"bar", "barrier", "bra", "brx", "nanosleep", "setmaxnreg", "ca
 _ACCUMULATE = {"wgmma"}
 
 
-def writes(instruction: Instruction) -> tuple[Register, ...]:
+def registers_written(instruction: Instruction) -> tuple[Register, ...]:
     first = _destination(instruction)
     return tuple(_registers(first)) if first is not None else ()
 
 
-def reads(instruction: Instruction) -> tuple[Register, ...]:
+def registers_read(instruction: Instruction) -> tuple[Register, ...]:
     """Includes the guard's predicate."""
     found = [instruction.guard.register] if instruction.guard is not None else []
     written = _destination(instruction)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernelbench.core import dtypes
 from kernelbench.core.distributions import DISTRIBUTIONS
-from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe
+from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe_node
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.problems import shown, suggest
@@ -183,7 +183,9 @@ def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> 
             wanted = f"lists of {len(names)} integers" if tied else "integers"
             wrong = next((cell for cell in cells if (as_integer(cell) or 0) < 1), item)
             if not isinstance(wrong, Refused):
-                fields.problems.add(wrong.line, f"axis {shown(key)} takes {wanted} from 1 up, got {describe(wrong)}")
+                fields.problems.add(
+                    wrong.line, f"axis {shown(key)} takes {wanted} from 1 up, got {describe_node(wrong)}"
+                )
         elif row in rows:
             fields.problems.add(item.line, f"axis {shown(key)} has {', '.join(map(str, row))} twice")
         else:
@@ -238,5 +240,5 @@ def _read_parameter(fields: Fields, name: str, kind: type, node: Node) -> Parame
         return value
     if not isinstance(node, Refused):
         wanted = _KINDS.get(kind, "left out, because a suite cannot set it")
-        fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {describe(node)}")
+        fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {describe_node(node)}")
     return None

@@ -56,7 +56,7 @@ def read_changes(sets: Sequence[str], types: Sequence[str]) -> Changes | None:
     return Changes(axes, shapes, tuple(dict.fromkeys(types))) if axes or shapes or types else None
 
 
-def changed(root: Entries, changes: Changes, suite: str) -> Entries:
+def change_suite(root: Entries, changes: Changes, suite: str) -> Entries:
     """The tree of a suite without mistakes, with the changes. InputError for an axis that it does not have."""
     if "step" in root.nodes:
         raise InputError(f"{changes.text}: '{suite}' is a step, whose parts have own shapes; name another suite")

@@ -18,7 +18,7 @@ MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs
 _SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
 
 
-def expand(
+def expand_cases(
     blocks: Sequence[Block], operation: Operation, problems: Problems, *, once: bool = False
 ) -> tuple[Case, ...]:
     """All cases, block by block: dtype varies slowest, then inputs, then axes as written; parameters vary fastest.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe
+from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe_node
 from kernelbench.core.problems import Problems, shown, suggest
 from kernelbench.suite.shapes import MAX_INTEGER
 
@@ -41,7 +41,7 @@ class Fields:
     def expected(self, key: str, what: str, node: Node) -> None:
         """Note that `node`, at or below `key`, is not `what`."""
         if not isinstance(node, Refused):
-            self.problems.add(node.line, f"'{key}' must be {what}, got {describe(node)}")
+            self.problems.add(node.line, f"'{key}' must be {what}, got {describe_node(node)}")
 
     def integer(self, key: str) -> int | None:
         node = self.node(key)

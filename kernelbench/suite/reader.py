@@ -11,8 +11,8 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems, shown, suggest
 from kernelbench.core.records import CACHES, Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
-from kernelbench.suite.change import Changes, changed
-from kernelbench.suite.expand import expand
+from kernelbench.suite.change import Changes, change_suite
+from kernelbench.suite.expand import expand_cases
 from kernelbench.suite.fields import Fields
 from kernelbench.suite.shapes import NAME
 from kernelbench.suite.step import read_step
@@ -43,7 +43,7 @@ def read_suite(
     require_file(path)
     problems = Problems(_short(path))
     root = read_document(path, problems, FORM)
-    fields = Fields(changed(root, changes, path.stem) if changes else root, _KEYS, "", problems)
+    fields = Fields(change_suite(root, changes, path.stem) if changes else root, _KEYS, "", problems)
     fields.require("title")
     if not _FILE_NAME.fullmatch(path.stem):
         problems.add(0, "the name of a suite's file may have letters, digits, spaces and _.+-, a letter or digit first")
@@ -84,7 +84,7 @@ def _with_operation(
     names = fields.names("implementations", NAME, implementations.get(name, ()) if name else None)
     baseline = _read_baseline(fields, names)
     blocks = _read_blocks(fields, operation)
-    cases = expand(blocks, operation, fields.problems, once=once) if operation else ()
+    cases = expand_cases(blocks, operation, fields.problems, once=once) if operation else ()
     return replace(suite, operation=name or "", cases=cases, implementations=names, baseline=baseline)
 
 

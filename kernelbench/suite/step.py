@@ -9,7 +9,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.parts import PART, Part, Step
 from kernelbench.core.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
-from kernelbench.suite.expand import expand
+from kernelbench.suite.expand import expand_cases
 from kernelbench.suite.fields import Fields, as_text
 from kernelbench.suite.shapes import NAME, parse_extent
 
@@ -70,7 +70,7 @@ def _read_part(
     if block.size != 1:
         fields.problems.add(block.line, f"a part is one case, but this makes {block.size}; write a part for each")
         return None
-    cases = expand([block], operation, fields.problems)
+    cases = expand_cases([block], operation, fields.problems)
     if not cases:
         return None
     case = replace(cases[0], axes=((PART, name),))

@@ -6,7 +6,7 @@ from kernelbench.core.stopwatch import Stopwatch
 from kernelbench.measure.bench import run_cases
 from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.case_run import Settings
-from kernelbench.measure.opening import opened
+from kernelbench.measure.opening import open_bench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.suite import with_inputs
 from kernelbench.walks.request import Request, read_suites
@@ -19,7 +19,7 @@ def check(request: Request, progress: Progress) -> list[Result]:
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = [with_inputs(suite, catalog.operations, request.inputs) for suite in read_suites(request, catalog)]
     results: list[Result] = []
-    with opened(request, catalog, progress) as bench:
+    with open_bench(request, catalog, progress) as bench:
         compiler, settings = find_compiler(request.nvcc), Settings(request.seed)
         for suite in suites:
             plans, _ = build_for(plans_for(bench, suite, catalog), bench, compiler, progress)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.compare.changes import Changes
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core.progress import QUIET, Progress
@@ -14,7 +14,7 @@ def answer_of(run_name: str | None, baseline: str | None, progress: Progress = Q
     """The answer of a run on disk, and a line that says which run that is."""
     folder, which = find_run(run_name)
     with progress.stage(f"Comparing within {folder.name}", 1) as advance:
-        found = answer(read_run(folder), baseline)
+        found = judge_run(read_run(folder), baseline)
         advance(1, "")
     return found, which
 

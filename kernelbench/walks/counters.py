@@ -8,7 +8,14 @@ from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.progress import Progress
 from kernelbench.measure.bench import Bench
 from kernelbench.measure.opening import MeasureRequest
-from kernelbench.measure.profiling.passes import Key, Profiled, beside, counts_of, profiled, simulator_for
+from kernelbench.measure.profiling.passes import (
+    Key,
+    Profiled,
+    counts_of,
+    launches_of_case,
+    profile_plans,
+    simulator_for,
+)
 from kernelbench.measure.profiling.probe import NO_GPU
 from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
@@ -21,13 +28,13 @@ def add_counters(
     """Counters of every row of a run that is ok, on both sides, and the entry in environment.json."""
     correct = {(row.case, row.implementation) for row in run.rows if row.status == "ok"}
     chosen = [_only(plan, correct) for plan in plans]
-    found = Profiled(unavailable=NO_GPU) if bench.counting else profiled(chosen, request, progress, run.folder)
+    found = Profiled(unavailable=NO_GPU) if bench.counting else profile_plans(chosen, request, progress, run.folder)
     simulator = bench if bench.counting else simulator_for(bench, catalog)
     launches: list[CountedLaunch] = []
     with progress.stage("Counting on the simulator", sum(len(plan.planned) for plan in chosen)) as advance:
         for plan in chosen:
             counted = counts_of(simulator, catalog, plan, request, advance)
-            launches += beside(plan.case.key, found, counted)
+            launches += launches_of_case(plan.case.key, found, counted)
     return tuple(launches), found.environment()
 
 

@@ -15,8 +15,8 @@ from kernelbench.explain.case import explain_case
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
-from kernelbench.measure.opening import opened
-from kernelbench.measure.profiling.passes import Profiled, beside, gpu_here, profiled
+from kernelbench.measure.opening import open_bench
+from kernelbench.measure.profiling.passes import Profiled, gpu_here, launches_of_case, profile_plans
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.report.view import case_labels
 from kernelbench.walks.request import Request, read_suites
@@ -41,14 +41,14 @@ def explain(
             unavailable = str(error)
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)
     suites, properties = read_suites(request, catalog), known_gpu(gpu or SIMULATED_GPU)
-    with opened(replace(request, device=f"simulated:{gpu or SIMULATED_GPU}"), catalog, progress) as bench:
+    with open_bench(replace(request, device=f"simulated:{gpu or SIMULATED_GPU}"), catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:
             plans, _ = build_for(plans_for(bench, suite, catalog), bench, compiler, progress)
             hardware = Profiled(unavailable=unavailable)
             if measured and not unavailable:
                 with gpu_to_itself(here, progress, wait=request.wait):
-                    hardware = profiled(plans, request, progress)
+                    hardware = profile_plans(plans, request, progress)
             labels = case_labels({plan.case.key: plan.case.words for plan in plans})
             with progress.stage(f"Counting {suite.name}", sum(len(plan.planned) for plan in plans)) as advance:
                 for plan in plans:
@@ -56,7 +56,7 @@ def explain(
                     counted, missing = count_case(bench, operation, plan, request.seed, _about(labels[key], advance))
                     claims = claims_about(ledger, operation.name, suite.name)
                     found = explain_case(key, counted, properties, claims, missing, lines=lines)
-                    launches = beside(key, hardware, {**missing, **counted}) if measured else ()
+                    launches = launches_of_case(key, hardware, {**missing, **counted}) if measured else ()
                     yield replace(found, suite=suite.name, launches=launches, unavailable=hardware.unavailable)
 
 

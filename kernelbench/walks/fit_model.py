@@ -8,12 +8,12 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.cost_constants import delete_fitted, fitted, write_fitted
+from kernelbench.planning.cost_constants import delete_fitted, fitted_model, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
-from kernelbench.planning.timed_candidates import overrides, with_quantities
+from kernelbench.planning.timed_candidates import tuned_entries, with_quantities
 from kernelbench.planning.tuned import constants_file, file_name, write_table
 from kernelbench.runs.candidate_times import read_times
-from kernelbench.runs.environment import now
+from kernelbench.runs.environment import utc_now
 from kernelbench.suite.to_tune import cost_model, kernels_to_rank
 from kernelbench.walks.request import Request
 
@@ -58,14 +58,14 @@ def fit_models(
         properties = _properties(gpu, here, path)
         samples = with_quantities(times, properties, catalog)
         found = fit(model, samples)
-        place, date = constants_file(folder, gpu, model), now()
+        place, date = constants_file(folder, gpu, model), utc_now()
         kept = place if found.is_better else None
         if kept is not None:
-            write_fitted(kept, fitted(gpu, model, found, path, date), model)
+            write_fitted(kept, fitted_model(gpu, model, found, path, date), model)
         else:
             delete_fitted(place)  # an earlier fit's, which plans would go on reading
         table = out or folder / file_name(gpu)
-        entries = list(overrides(found, properties, catalog, path.name, date))
+        entries = list(tuned_entries(found, properties, catalog, path.name, date))
         if entries:
             write_table(table, gpu, entries)
         yield ModelFit(model.name, gpu, found, len(times) - len(samples), path, kept, table, len(entries))

@@ -10,10 +10,10 @@ from kernelbench.core.progress import Progress
 from kernelbench.fleet import jobs
 from kernelbench.fleet.client import Start, is_finished, jobs_of, join_parts, run_all
 from kernelbench.fleet.engine import Ended
-from kernelbench.fleet.folder import Fleet, placed, write_fleet
+from kernelbench.fleet.folder import Fleet, place_fleet, write_fleet
 from kernelbench.fleet.workers import Workers, code_notes
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.runs.environment import command_text, now
+from kernelbench.runs.environment import command_text, utc_now
 from kernelbench.runs.folders import folder_to_itself
 from kernelbench.suite import find_suite
 from kernelbench.walks.request import Request, read_suites
@@ -34,10 +34,10 @@ def run_fleet(
         gpus = tuple(member.gpu for member in members)
         workers.check(gpus)
         wanted = Fleet(
-            Path(), command_text(request.arguments), now(), {name: jobs.digest_of(paths[name]) for name in paths},
+            Path(), command_text(request.arguments), utc_now(), {name: jobs.digest_of(paths[name]) for name in paths},
             tuple(options), workers.shared, gpus,
         )  # fmt: skip
-        fleet = placed(wanted, request.out, suites[0], progress, resume=request.resume)
+        fleet = place_fleet(wanted, request.out, suites[0], progress, resume=request.resume)
         with folder_to_itself(fleet.folder):
             notes = [*fleet.notes, *code_notes(members)]
             for line in notes[len(fleet.notes) :]:
@@ -52,6 +52,6 @@ def run_fleet(
             if workers.shared:
                 join_parts(fleet, suites, progress)
             whole = all(one.done and one.done.code in (0, 1) for one in ended)
-            fleet = replace(fleet, notes=tuple(notes), finished=now() if whole else None)
+            fleet = replace(fleet, notes=tuple(notes), finished=utc_now() if whole else None)
             write_fleet(fleet)
             return fleet, ended

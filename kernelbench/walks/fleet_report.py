@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernelbench.compare.answer import answer
+from kernelbench.compare.answer import judge_run
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, ResultsError
@@ -70,7 +70,7 @@ def _write(
         for label, run in found:
             advance(0, f"{run.suite} on {label}")
             if run.rows:
-                one = answer(run)
+                one = judge_run(run)
                 members.append(Member(label, one.run, one.comparison, one.verdicts))
             advance(1, "")
     shown = fleet_view(members, read_ledger(places.LEDGER))

@@ -5,16 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kernelbench.compare.gate import Gated, changes_of, counted
+from kernelbench.compare.gate import Gated, changes_of, differing_counts
 from kernelbench.core.progress import Progress
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits
-from kernelbench.measure.opening import opened
+from kernelbench.measure.opening import open_bench
 from kernelbench.measure.suite_run import SuiteRun
 from kernelbench.measure.versions import (
     BASE,
+    common_kernels,
+    gate_notes,
     load_versions,
-    narrowed,
-    notes_of,
     plans_of_both,
     suites_of,
     with_noise,
@@ -33,16 +33,16 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
 
     versions, paths = load_versions(base, head), {"base": str(base), "head": str(head)}
     request = replace(request, kernels=versions.own, suites=request.suites or suites_of(versions, base, head))
-    suites = [narrowed(suite, versions) for suite in read_suites(request, versions.head)]
+    suites = [common_kernels(suite, versions) for suite in read_suites(request, versions.head)]
     compiler, limits = find_compiler(request.nvcc), None
-    with TemporaryDirectory() as scratch, opened(request, versions.head, progress) as bench:
+    with TemporaryDirectory() as scratch, open_bench(request, versions.head, progress) as bench:
         for suite in suites:
             both = plans_of_both(bench, suite, versions)
             built, builds = build_for(both, bench, compiler, progress)
             plans = [plan for plan in map(without_equal, built) if plan.planned]
             total, differing = (sum(len(plan.planned) // 2 for plan in some) for some in (both, plans))
             about = suite.name, bench.name, bench.counting, total, total - differing
-            notes = list(notes_of(suite, versions))
+            notes = list(gate_notes(suite, versions))
             if not plans:
                 yield Gated(*about, None, (), notes)
                 continue
@@ -56,4 +56,4 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
                 measuring.measure(record, plans)
                 run = record.read()
             names = {name: name + BASE for name in suite.implementations}
-            yield Gated(*about, changes_of(run, names, paths), list(counted(run, names)), notes)
+            yield Gated(*about, changes_of(run, names, paths), list(differing_counts(run, names)), notes)

@@ -17,6 +17,7 @@ NAMED = 3  # runs left out that an error names
 class Histories:
     """What a folder of runs tells."""
 
+    folder: Path
     found: Sequence[History]  # by suite, then by GPU
     left_out: Sequence[str]  # a sentence per run that is no part of them
 
@@ -49,4 +50,4 @@ def history(folder: Path | None, suite: str | None, progress: Progress) -> Histo
         for key in sorted(several):
             found.append(history_of(several[key]))
             advance(1, key[0])
-    return Histories(found, left_out)
+    return Histories(place, found, left_out)

@@ -5,7 +5,7 @@ Needs no GPU.
 
 from pathlib import Path
 
-from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.compare.changes import Changes
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.core.progress import QUIET, Progress
@@ -18,7 +18,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.drawing import draw_all
-    from kernelbench.report.explanation import explanations
+    from kernelbench.report.explanation import run_explanations
     from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
 
@@ -36,7 +36,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
             assert chart.drawn  # here, where no copy of the process drew it
             advance(1, "page")
         write_charts(charts, page.parent / "charts")
-        explained = explanations(found.run, found.ledger)
+        explained = run_explanations(found.run, found.ledger)
         write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
         advance(1, "")
     return page
@@ -56,7 +56,7 @@ def report_changes(first: str, second: str, out: Path | None, progress: Progress
         verdicts = []
         for name, run in ((first, one), (second, other)):
             advance(1, f"judging claims on {name}")
-            verdicts.append(answer(run).verdicts)
+            verdicts.append(judge_run(run).verdicts)
         advance(1, "page")
         page = out or output_folder(other.folder) / "changes.html"
         write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)

@@ -6,11 +6,11 @@ Walks print nothing: what goes on goes to the `Progress` they are given, and res
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.core.progress import Progress
 from kernelbench.core.stopwatch import BUILDING, LIMITS, REPORTING, STARTING, Stopwatch
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits, plans_for
-from kernelbench.measure.opening import opened
+from kernelbench.measure.opening import open_bench
 from kernelbench.measure.suite_run import SuiteRun
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import with_twins
@@ -31,7 +31,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
         import_ahead()
     with ExitStack() as stack:
         with stopwatch.on(STARTING):
-            bench = stack.enter_context(opened(request, catalog, progress))
+            bench = stack.enter_context(open_bench(request, catalog, progress))
         compiler, limits = find_compiler(request.nvcc), None
         if not bench.counting:
             if not request.partial and (expected := expected_text([suite.name for suite in suites])):
@@ -55,7 +55,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
                 done = record.read()
             with stopwatch.on(REPORTING):
                 with progress.stage("Comparing", 1) as advance:
-                    found = answer(done)
+                    found = judge_run(done)
                     advance(1, "")
                 yield found
             stopwatch.lap()  # reporting is not the next suite's time

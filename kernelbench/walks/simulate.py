@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelbench.core import places
-from kernelbench.core.sources import content
+from kernelbench.core.sources import source_content
 from kernelbench.simt import Simulation, kernel_named
 from kernelbench.simt import simulate as launch
-from kernelbench.simt.arguments import arguments
+from kernelbench.simt.arguments import kernel_arguments
 from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.machine import STACK_BYTES
 from kernelbench.simt.parse import parse
@@ -40,7 +40,7 @@ def simulate(asked: Launch) -> Simulation:
     ptx, machine = _code(asked)
     module = parse(ptx)
     kernel = kernel_named(module, asked.entry)
-    arrays = arguments(asked.arguments, module.functions[kernel].parameters, asked.seed)
+    arrays = kernel_arguments(asked.arguments, module.functions[kernel].parameters, asked.seed)
     return launch(
         *(ptx, kernel, asked.grid, asked.block, arrays, asked.shared_bytes),
         strict=asked.strict,
@@ -51,7 +51,7 @@ def simulate(asked: Launch) -> Simulation:
 
 def _code(asked: Launch) -> tuple[str, Mapping[str, MachineLines]]:
     """The PTX, and the machine code of its lines if the file is compiled here."""
-    text = content(asked.file).decode(errors="replace")
+    text = source_content(asked.file).decode(errors="replace")
     if asked.file.suffix == ".ptx":
         return text, {}
     from kernelbench.build import BuildRequest, build, find_compiler, machine_lines

@@ -30,12 +30,12 @@ def browser() -> Iterator[Any]:
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """written(run): the page of a recorded run."""
     from kernelbench.runs.results import read_run
-    from kernelbench.walks.compare import answer
+    from kernelbench.walks.compare import judge_run
     from kernelbench.walks.report import report
 
     @cache
     def page(run: str) -> Path:
-        return report(answer(read_run(RUNS / run), None), tmp_path_factory.mktemp("pages") / "report.html")
+        return report(judge_run(read_run(RUNS / run), None), tmp_path_factory.mktemp("pages") / "report.html")
 
     return page
 

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from kernelbench.build.facts import Usage, entry_facts, ptxas_usage
-from kernelbench.build.ptx import accesses, functions
+from kernelbench.build.ptx import function_bodies, ptx_accesses
 from kernelbench.core.errors import InputError
 from kernelbench.core.launch_texts import input_loads, unread_inputs
 from kernelbench.core.records import EntryFacts, Launch, LaunchPlan, Scalar
@@ -103,7 +103,7 @@ def entry(body: str, parameters: str = ".param .u64 k_param_0, .param .u64 k_par
     ],
 )  # fmt: skip
 def test_loads_and_stores_are_counted_by_parameter(body, loads, stores):
-    found = accesses(entry(body))["k"]
+    found = ptx_accesses(entry(body))["k"]
     assert (found.loads, found.stores) == (loads, stores)
 
 
@@ -112,7 +112,7 @@ def test_pointers_inside_a_struct_count_for_it():
         ld.param.v2.u64 {%rd0, %rd1}, [k_param_0+8]; ld.global.f32 %f1, [%rd1];
         mov.b64 %rd4, k_param_0; ld.param.u64 %rd5, [%rd4+16]; ld.f32 %f2, [%rd5];
         ld.param.u64 %rd2, [k_param_1]; st.global.f32 [%rd2], %f1; ret; }"""
-    found = accesses(ptx)["k"]
+    found = ptx_accesses(ptx)["k"]
     assert found.loads == (2, 0)
     assert found.stores == (0, 1)
 
@@ -121,18 +121,22 @@ def test_a_tensor_map_is_loaded_through_its_own_address():
     ptx = """.entry k(.param .align 64 .b8 k_param_0[128]) { mov.b64 %rd1, k_param_0; cvta.param.u64 %rd2, %rd1;
         cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier [%r1], [%rd2, {%r2, %r3}], [%r4];
         ret; }"""
-    assert accesses(ptx)["k"].loads == (1,)
+    assert ptx_accesses(ptx)["k"].loads == (1,)
 
 
 def test_entries_are_kept_apart_and_may_have_no_parameters():
     both = entry("ld.global.f32 %f1, [%rd0];") + ".visible .entry empty()\n{\nret;\n}\n.entry bare\n{ ret; }\n"
-    assert {name: found.loads for name, found in accesses(both).items()} == {"k": (1, 0, 0), "empty": (), "bare": ()}
+    assert {name: found.loads for name, found in ptx_accesses(both).items()} == {
+        "k": (1, 0, 0),
+        "empty": (),
+        "bare": (),
+    }
 
 
 @pytest.mark.parametrize("text", [".entry " + "a" * 50_000, ".entry a" + " " * 50_000, ".func " + "a" * 50_000])
 def test_heads_without_a_body_take_no_time(text):
     started = time.process_time()
-    assert (accesses(text), functions(text)) == ({}, {})
+    assert (ptx_accesses(text), function_bodies(text)) == ({}, {})
     assert time.process_time() - started < 2
 
 

@@ -215,7 +215,7 @@ def for_the_oldest(plan: LaunchPlan, request: BuildRequest) -> BuildRequest:
 
 @lru_cache
 def asks_for_its_architecture(source: Path) -> bool:
-    return any(b"__CUDA_ARCH" in text for _, text in sources.texts(source))
+    return any(b"__CUDA_ARCH" in text for _, text in sources.source_texts(source))
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,11 @@ def test_every_command_explains_itself(name: str, command: Command) -> None:
     assert max(map(len, out.splitlines())) <= WIDTH
 
 
+def test_every_help_begins_with_what_the_command_does() -> None:
+    verbs = "Build Show Measure Say Write Say Verify Print Compile Run List Write Search Lend Check"
+    assert " ".join((cli.commands[name].help or "").split()[0].strip(",") for name in COMMANDS) == verbs
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_says_what_it_does(name: str) -> None:
     options = [one for one in cli.commands[name].params if isinstance(one, click.Option)]

@@ -14,9 +14,9 @@ from tests.processes import ROOT, python, until
 
 LOST = """
 import os, signal, sys, time, weakref
-from kernelbench.cli.stopping import stoppable
+from kernelbench.cli.stopping import stop_on_signals
 finished = []
-with stoppable("") as stop:
+with stop_on_signals("") as stop:
     try:
         stop.begin()
         {code}
@@ -30,8 +30,8 @@ STUCK = """
 import hashlib, os
 from pathlib import Path
 from kernelbench.core import processes
-from kernelbench.cli.stopping import stoppable
-with stoppable("At once.\\n") as stop:
+from kernelbench.cli.stopping import stop_on_signals
+with stop_on_signals("At once.\\n") as stop:
     stop.begin()
     print(processes.start(["sleep", "60"], os.environ, Path(os.devnull)).pid, flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 40_000_000)

@@ -13,20 +13,22 @@ from typing import TypeVar
 
 import pytest
 
-from kernelbench.cli import compare, explain, progress, run, terminal
-from kernelbench.compare.answer import Answer, answer
+from kernelbench.cli import compare, explain, history, progress, run, terminal
+from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.compare.comparison import ComparedRow
+from kernelbench.compare.history import history_of
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.core import places
 from kernelbench.report import explanation, fitting, summary
-from kernelbench.report.explanation import explanations
+from kernelbench.report.explanation import run_explanations
 from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import changes_between
+from kernelbench.walks.history import Histories
 from tests.conftest import Command
 from tests.two_runs import slowed
 
@@ -142,13 +144,13 @@ def shows_of(found: Answer) -> list[Callable[[], object]]:
 
 @pytest.mark.parametrize("folder", RUNS)
 def test_compare_and_run_of_recorded_runs(folder, at: At) -> None:
-    for show in shows_of(thinned(answer(read_run(folder)))):
+    for show in shows_of(thinned(judge_run(read_run(folder)))):
         check_widths(at, show)
 
 
 @pytest.mark.parametrize("folder", [param for param in RUNS if "simulated" in str(param.id)])
 def test_explain_of_recorded_runs(folder, at: At) -> None:
-    cases, _ = explanations(read_run(folder), read_once(places.LEDGER))
+    cases, _ = run_explanations(read_run(folder), read_once(places.LEDGER))
     assert all(list(explanation.case_parts(case, "title")) for case in cases)
     check_widths(at, lambda: explain._show(cases, "table", nullcontext))
 
@@ -172,6 +174,30 @@ def test_what_changed_between_two_runs(at: At) -> None:
     assert sum(line.endswith("SLOWER") for line in map(str.rstrip, text.splitlines())) == 11
 
 
+@pytest.mark.parametrize("name", ["{}-nvidia-h200-after-the-update-of-the-driver", "night{}", "{}" + 90 * "x"])
+def test_a_history_of_long_folders(name: str, at: At) -> None:
+    """Names of runs are folded where they do not fit; what all share is told once."""
+    folder = Path("/shared") / "_".join(30 * ["nightly"])
+    recorded = read_run(places.RECORDED / "h200" / "softmax")
+    changed = slowed(recorded, 1.1, lambda row: row.implementation == "oneflow")
+    runs = [
+        replace(
+            one, folder=folder / name.format(number), environment={**one.environment, "started": f"2026-11-0{number}"}
+        )
+        for number, one in enumerate((recorded, changed, changed), 1)
+    ]
+    found = Histories(folder, [history_of(runs)], [f"{folder / name.format(4)}: a run of the simulator, without times"])
+    for width in WIDTHS:
+        text = at(width, lambda: history._show(found, every=False))
+        assert max(map(len, text.splitlines())) <= width
+        letters = "".join(text.split())
+        assert letters.count(str(folder)) == 1
+        assert all(name.format(number) in letters for number in range(1, 4))
+        assert not Counter(f"{name.format(4)}arunofthesimulator,withouttimes") - Counter(
+            letters[letters.index("Left") :]
+        )
+
+
 @pytest.mark.parametrize("arguments", ["list", "list kernels", "plan softmax --filter seq=16"])
 def test_what_there_is(arguments: str, at: At, command: Command) -> None:
     for width in WIDTHS:
@@ -182,7 +208,7 @@ def test_what_there_is(arguments: str, at: At, command: Command) -> None:
 
 
 def test_the_summary_of_a_run_has_at_most_12_lines(at: At) -> None:
-    found = answer(read_run(places.RECORDED / "h200" / "softmax"))
+    found = judge_run(read_run(places.RECORDED / "h200" / "softmax"))
     lines = at(terminal.WIDTH, lambda: run.show(found, found.run.folder / "report.html")).splitlines()
     (start,) = (number for number, line in enumerate(lines) if line.startswith("NVIDIA H200: an empty kernel"))
     assert len(lines) - start <= 12
@@ -200,7 +226,7 @@ def test_a_run_of_the_simulator_answers_in_four_lines(command: Command) -> None:
     said = [line for line in out.splitlines() if not line.startswith("  ")]
     assert code == 0
     assert [line.split(":")[0] for line in said] == ["No times", "Recorded on a GPU", "To see it", "Counted here"]
-    recorded = answer(read_run(places.RECORDED / "h200" / "softmax")).comparison
+    recorded = judge_run(read_run(places.RECORDED / "h200" / "softmax")).comparison
     found = [row.speedup for row in recorded if row.implementation == "oneflow" and row.cache == "cold" and row.speedup]
     least, most = min(found), max(found)
     assert f"oneflow is {least:.2f}x to {most:.2f}x as fast as ft on 6 cases" in " ".join(out.split())
@@ -210,13 +236,13 @@ def test_a_run_of_the_simulator_answers_in_four_lines(command: Command) -> None:
 def test_without_the_baseline_of_the_suite_the_recorded_run_answers_with_its_own() -> None:
     found = read_run(places.RECORDED / "simulated" / "softmax")
     rows = tuple(row for row in found.rows if row.implementation != "ft")
-    said = counted_lines(answer(replace(found, rows=rows)))
+    said = counted_lines(judge_run(replace(found, rows=rows)))
     assert "oneflow is 2.50x to 5.17x as fast as ft" in said[1]
     assert said[2] == "To see it: kernelbench compare results/h200/softmax"
 
 
 def test_a_run_of_the_simulator_ends_with_what_it_can_say(at: At) -> None:
-    found = answer(read_run(places.RECORDED / "simulated" / "softmax"))
+    found = judge_run(read_run(places.RECORDED / "simulated" / "softmax"))
     lines = at(terminal.WIDTH, lambda: run.show(found, None)).splitlines()
     (start,) = (number for number, line in enumerate(lines) if line.startswith("No times: "))
     assert lines[start - 1] == "Outputs: 120 of 150 right; 18 skipped; 12 wrong, as expected."

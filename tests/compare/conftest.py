@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from kernelbench.compare import ClaimVerdict, judge, read_ledger
+from kernelbench.compare import ClaimVerdict, judge_claims, read_ledger
 from kernelbench.core import dtypes, places
 from kernelbench.core.records import Case, Claim
 from kernelbench.runs.results import Run, Store, read_run
@@ -129,7 +129,7 @@ def claim_of(kind: str, operation: str = "softmax", figures: Sequence[Mapping[st
 
 def judged(build: RunBuilder, claim: Claim) -> ClaimVerdict:
     """The verdict on a synthetic claim."""
-    (found,) = judge(build.write(), {claim.id: claim}, [claim.id])
+    (found,) = judge_claims(build.write(), {claim.id: claim}, [claim.id])
     assert found.sentence.endswith(".")
     assert "\n" not in found.sentence
     return found

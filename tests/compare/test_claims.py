@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kernelbench.compare import judge, write_comparison
+from kernelbench.compare import judge_claims, write_comparison
 from kernelbench.core import columns
 from kernelbench.core.errors import InputError
 from tests.compare.conftest import claim_of, judged
@@ -56,7 +56,7 @@ def test_a_run_of_other_kernels_says_that_they_are_not_in_it(build, published_ca
 
 def test_an_explanation_is_never_decided_by_times(build, ledger, published_case):
     build.time(published_case(16), "tree_modulo", 20)
-    (answer,) = judge(build.write(), ledger, ["reduce-tree-counters"])
+    (answer,) = judge_claims(build.write(), ledger, ["reduce-tree-counters"])
     assert answer.verdict == "not decided"
     assert answer.sentence.startswith("Not decided: it explains by counting")
 
@@ -64,10 +64,10 @@ def test_an_explanation_is_never_decided_by_times(build, ledger, published_case)
 def test_claims_are_those_of_the_run_else_those_of_its_suite(build, ledger, published_case):
     build.time(published_case(16), "ft", 20)
     of_suite = {claim.id for claim in ledger.values() if "softmax" in claim.suites}
-    assert {answer.id for answer in judge(build.write(), ledger)} == of_suite
+    assert {answer.id for answer in judge_claims(build.write(), ledger)} == of_suite
     assert len(of_suite) > 2
     build.claims = ["ft-dispatch", "quack-softmax"]
-    answers = judge(build.write(), ledger)
+    answers = judge_claims(build.write(), ledger)
     assert [answer.id for answer in answers] == ["ft-dispatch", "quack-softmax"]
     assert answers[1].sentence.startswith("Published figures only")
 
@@ -75,7 +75,7 @@ def test_claims_are_those_of_the_run_else_those_of_its_suite(build, ledger, publ
 def test_unknown_claim_names_the_nearest(build, ledger, published_case):
     build.time(published_case(16), "ft", 20)
     with pytest.raises(InputError, match="claim 'softmax-ft-onefow' is not in the ledger; did you mean 'softmax-ft-on"):
-        judge(build.write(), ledger, ["softmax-ft-onefow"])
+        judge_claims(build.write(), ledger, ["softmax-ft-onefow"])
 
 
 def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_case, tmp_path):
@@ -85,11 +85,11 @@ def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_ca
     share = claim_of("bandwidth_share", reads_thrice="old", reads_once="new", direction=None,
                      size={"share": 0.3, "set": "x"})  # fmt: skip
     run = build.write()
-    answers = [*judge(run, {"claimed": claim_of(**FASTER, size=SIZE)}, ["claimed"]), judged(build, share)]
+    answers = [*judge_claims(run, {"claimed": claim_of(**FASTER, size=SIZE)}, ["claimed"]), judged(build, share)]
     folder = tmp_path / "out"
     write_comparison([], answers, folder)
     rows = list(csv.DictReader((folder / "claims.csv").open()))
-    assert list(rows[0]) == columns.names(columns.CLAIMS)
+    assert list(rows[0]) == columns.column_names(columns.CLAIMS)
     first = {name: rows[0][name] for name in ("verdict", "direction", "direction_by", "size", "size_by", "size_words")}
     assert first == {
         **{"verdict": "holds in part", "direction": "yes", "direction_by": "stated"},
@@ -100,4 +100,4 @@ def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_ca
     assert [entry["size"]["answer"] for entry in read] == ["in part", "yes"]
     assert read[0]["cases"][1]["required"] == [1.6, 2.5]
     assert read[1]["cases"][0]["required"] == [0.3, None], "JSON has no infinity"
-    assert judge(run, {"claimed": share}, ["claimed"]) == [answers[1]], "the same every time"
+    assert judge_claims(run, {"claimed": share}, ["claimed"]) == [answers[1]], "the same every time"

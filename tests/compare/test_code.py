@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kernelbench.compare import judge
+from kernelbench.compare import judge_claims
 from kernelbench.core.records import Case
 from kernelbench.runs.results import read_run
 
@@ -26,7 +26,7 @@ def verdict(build, ledger, id_, code):
     build.write()
     path = build.folder / "environment.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"code": code}))
-    (answer,) = judge(read_run(build.folder), ledger, [id_])
+    (answer,) = judge_claims(read_run(build.folder), ledger, [id_])
     assert answer.sentence.endswith(".")
     return answer
 

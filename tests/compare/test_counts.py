@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from kernelbench.compare import compare_within, judge
+from kernelbench.compare import compare_within, judge_claims
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_counts_stand_over_those_of_the_baseline(counted, ledger):
 
 
 def test_claims_about_times_are_not_judged(counted, ledger):
-    for one in judge(counted.write(), ledger, ["softmax-ft-oneflow", "softmax-fusion", "ft-dispatch"]):
+    for one in judge_claims(counted.write(), ledger, ["softmax-ft-oneflow", "softmax-fusion", "ft-dispatch"]):
         assert (one.verdict, one.sentence) == ("not decided", "Not decided: the simulator has no times.")
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kernelbench.compare import judge, ledger_schema
+from kernelbench.compare import judge_claims, ledger_schema
 from kernelbench.compare.ledger import FORM
 from kernelbench.core import columns
 from kernelbench.core.counters import Counters
-from kernelbench.core.documents import plain, read_document
+from kernelbench.core.documents import plain_values, read_document
 from kernelbench.core.problems import Problems
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
@@ -30,7 +30,7 @@ def counted(name, wavefronts=1.0, lanes=32.0):
 
 def statement(of, relation, than, **more):
     entry = {"says": "they collide", "of": of, "metric": "bank_conflicts", "relation": relation, "than": than}
-    (one,) = evidence.statements(Claim("id", "", "explanation", (), {"explanation": [entry | more]}))
+    (one,) = evidence.claim_statements(Claim("id", "", "explanation", (), {"explanation": [entry | more]}))
     return one
 
 
@@ -129,7 +129,7 @@ def test_statements_about_other_cases_are_left_out():
 def test_wrong_statements_are_named(ledger, change, problem):
     entry = dict(ledger["reduce-tree-counters"].document)
     entry["explanation"] = [entry["explanation"][0] | change]
-    found = "\n".join(ledger_schema.problems(entry, "reduce-tree-counters"))
+    found = "\n".join(ledger_schema.schema_problems(entry, "reduce-tree-counters"))
     pattern, _, hint = problem.partition(".*")
     assert pattern in found
     assert hint in found
@@ -139,12 +139,12 @@ def test_wrong_statements_are_named(ledger, change, problem):
 def test_zero_is_a_number_to_compare_with(ledger):
     entry = dict(ledger["softmax-ft-oneflow"].document)
     assert entry["explanation"][0]["than"] == 0
-    assert list(ledger_schema.problems(entry, "softmax-ft-oneflow")) == []
+    assert list(ledger_schema.schema_problems(entry, "softmax-ft-oneflow")) == []
 
 
 def test_an_explanation_without_statements_is_refused(ledger):
     entry = {key: value for key, value in ledger["reduce-tree-counters"].document.items() if key != "explanation"}
-    assert list(ledger_schema.problems(entry, "reduce-tree-counters")) == [
+    assert list(ledger_schema.schema_problems(entry, "reduce-tree-counters")) == [
         "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
     ]
 
@@ -158,7 +158,7 @@ def trees(strided=3.3, modulo_lanes=23.3):
 
 
 def verdict(build, ledger, by_case):
-    (answer,) = judge(build.write(), ledger, ["reduce-tree-counters"], by_case)
+    (answer,) = judge_claims(build.write(), ledger, ["reduce-tree-counters"], by_case)
     return answer
 
 
@@ -198,7 +198,7 @@ def test_without_counters_an_explanation_is_not_measured(two_cases, ledger):
 def test_a_simulated_run_decides_by_its_own_counters(build, ledger, published_case):
     """Counters come back from results.csv; lanes a warp instruction stand for thread instructions."""
     case = published_case(16)
-    known = set(columns.names(RESULTS))
+    known = set(columns.column_names(RESULTS))
     for name, one in trees().items():
         build.refuse(case, name, "ok", "not timed")
         cells = {key: value for key, value in vars(one.counters).items() if key in known}
@@ -210,7 +210,7 @@ def test_every_statement_of_the_ledger_names_implementations_that_exist(ledger):
     from kernelbench.planning.catalog import load_catalog
 
     catalog = load_catalog(specimens=True)
-    found = [one for claim in ledger.values() for one in evidence.statements(claim)]
+    found = [one for claim in ledger.values() for one in evidence.claim_statements(claim)]
     assert found
     for one in found:
         names = catalog.implementations[ledger[one.claim].document["operation"]]
@@ -221,8 +221,8 @@ def test_statements_survive_the_file(tmp_path, ledger):
     """As YAML has them: a list of mappings, read without loss."""
     path = tmp_path / "x.yaml"
     path.write_text("explanation:\n  - {says: a, of: b, metric: lanes, relation: more, than: 1.5, factor: 2}\n")
-    document = plain(read_document(path, Problems(path), FORM))
-    (one,) = evidence.statements(Claim("x", "", "explanation", (), document))
+    document = plain_values(read_document(path, Problems(path), FORM))
+    (one,) = evidence.claim_statements(Claim("x", "", "explanation", (), document))
     assert (one.than, one.factor, one.within) == (1.5, 2, evidence.WITHIN)
 
 
@@ -245,7 +245,7 @@ def test_a_statement_may_be_about_long_rows_only():
 
 
 def test_the_claims_dtypes_are_those_of_its_statements(ledger):
-    (fewer, _) = evidence.statements(ledger["softmax-fusion"])
+    (fewer, _) = evidence.claim_statements(ledger["softmax-fusion"])
     both = {
         dtype: {
             name: Counted(f"shape=4x4 axis=-1 dtype={dtype}", name, Counters(read_once_bytes=size), least_bytes=100)
@@ -262,7 +262,7 @@ def test_a_statement_is_about_its_point_of_a_curve(ledger, offset, stride, seen)
     key = f"n=64 shape=64 axis=-1 dtype=float32 side=load offset={offset} stride={stride}"
     counters = Counters(global_load_requests=2, global_load_sectors=10, warp_instructions=1)
     case = {"strided": Counted(key, "strided", counters)}
-    said = [evidence.decide(one, case) for one in evidence.statements(ledger["access-offset"])]
+    said = [evidence.decide(one, case) for one in evidence.claim_statements(ledger["access-offset"])]
     assert [place for place, one in enumerate(said) if one.decision != "not visible here"] == seen
     assert [one.decision for one in said if one.decision != "not visible here"] == [
         "confirmed" if offset == 1 else "contradicted" for _ in seen

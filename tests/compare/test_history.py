@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelbench.compare.history import History, history_of
-from kernelbench.compare.history_steps import find_steps, levels
+from kernelbench.compare.history_steps import find_steps, medians_between
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import places
 from kernelbench.report.history_text import answer, suspects
@@ -44,7 +44,7 @@ def dated(run: Run, number: int, **state: Any) -> Run:
 def test_steps_are_changes_beyond_the_noise_that_last(per_cent: list[float], steps: list[int]) -> None:
     values = np.log1p(np.array(per_cent) / 100)
     assert find_steps(values, lambda place, change: 0.01) == steps
-    assert len(levels(values, steps)) == len(steps) + 1
+    assert len(medians_between(values, steps)) == len(steps) + 1
 
 
 def test_of_two_runs_steps_are_what_compare_calls_slower_or_faster() -> None:

@@ -6,10 +6,10 @@ from math import prod
 import pytest
 import yaml
 
-from kernelbench.compare import FLAGS, computed_flags, figures, read_ledger
+from kernelbench.compare import FLAGS, computed_flags, published_figures, read_ledger
 from kernelbench.compare.entry_checks import check_entry
 from kernelbench.compare.ledger import find
-from kernelbench.compare.ledger_schema import KINDS, problems
+from kernelbench.compare.ledger_schema import KINDS, schema_problems
 from kernelbench.core import dtypes, places
 from kernelbench.core.errors import InputError, ProblemsError
 from kernelbench.planning.catalog import load_catalog
@@ -123,7 +123,7 @@ def test_a_wrong_bandwidth_is_a_mismatch_unless_it_is_right_in_gib(ledger):
 def test_published_table_is_exact_and_half_the_bytes_count_for_the_kernel_that_reads_nothing(ledger):
     claim = ledger["softmax-ft-oneflow"]
     assert {"kernel-not-as-described", "input-constant"} <= set(claim.document["flags"])
-    times = {(figure.shape[-1], figure.implementation): figure for figure in figures(claim)}
+    times = {(figure.shape[-1], figure.implementation): figure for figure in published_figures(claim)}
     expected = {16: (26.43, 9.66), 32: (46.40, 18.91), 64: (120.16, 59.65), 128: (430.18, 208.93), 512: (6090, 3100)}
     for seq, (ft, oneflow) in expected.items():
         assert times[seq, "ft"].seconds == pytest.approx(ft * 1e-6)
@@ -134,7 +134,7 @@ def test_published_table_is_exact_and_half_the_bytes_count_for_the_kernel_that_r
 
 
 def test_times_follow_from_bandwidths_where_only_those_are_published(ledger):
-    figure = next(figure for figure in figures(ledger["quack-softmax"]) if figure.implementation == "quack")
+    figure = next(figure for figure in published_figures(ledger["quack-softmax"]) if figure.implementation == "quack")
     assert figure.seconds == pytest.approx(2 * 32768 * 256 * 2 / 1900e9)
     assert figure.share_of_peak == pytest.approx(0.567, abs=1e-3)
 
@@ -149,8 +149,8 @@ def test_find_matches_shape_axis_and_dtype_and_no_backward_rows(ledger):
 
 
 def test_a_figure_has_no_rate_where_bytes_are_unknown(ledger):
-    assert {one.bytes_per_s for one in figures(ledger["oneflow-pr3496"])} == {None}
-    assert None not in {one.bytes_per_s for one in figures(ledger["quack-softmax"])}
+    assert {one.bytes_per_s for one in published_figures(ledger["oneflow-pr3496"])} == {None}
+    assert None not in {one.bytes_per_s for one in published_figures(ledger["quack-softmax"])}
 
 
 def test_all_problems_of_all_files_are_reported_at_once(tmp_path):
@@ -202,7 +202,7 @@ def test_parameters_of_a_claim_are_checked(entry, place, value, said):
     *parts, key = place.split(".")
     target = document["claim"][parts[0]] if parts else document["claim"]
     target[key] = value
-    (problem,) = problems(document, entry)
+    (problem,) = schema_problems(document, entry)
     assert problem.startswith("claim.")
     assert said in problem
 
@@ -210,10 +210,10 @@ def test_parameters_of_a_claim_are_checked(entry, place, value, said):
 def test_a_claim_needs_a_quotation(ledger):
     document = shipped("ft-dispatch")
     del document["said"]
-    (problem,) = problems(document, "ft-dispatch")
+    (problem,) = schema_problems(document, "ft-dispatch")
     assert problem == "said: missing; expected a quotation, as neither direction nor size is stated"
     document["said"] = "word " * 16
-    (problem,) = problems(document, "ft-dispatch")
+    (problem,) = schema_problems(document, "ft-dispatch")
     assert problem.startswith("said: expected a quotation of at most 15 words")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernelbench.compare import judge, read_ledger
+from kernelbench.compare import judge_claims, read_ledger
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger_schema import KINDS
 from kernelbench.core import places
@@ -94,7 +94,7 @@ def verdict(claim: Claim) -> str | None:
     if found is None:
         return None
     run, counted = found
-    (one,) = judge(run, {claim.id: claim}, [claim.id], counted)
+    (one,) = judge_claims(run, {claim.id: claim}, [claim.id], counted)
     return one.verdict
 
 

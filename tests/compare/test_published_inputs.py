@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelbench.compare import compare_within, judge
+from kernelbench.compare import compare_within, judge_claims
 from kernelbench.compare.ledger import find
 from kernelbench.explain import evidence
 
@@ -31,7 +31,7 @@ def test_claims_and_speedups_leave_other_cases_out(build, ledger, published_case
     build.time(case, "ft", 200)
     build.time(case, "oneflow", 100)
     run = build.write()
-    (answer,) = judge(run, ledger, [FLAGGED])
+    (answer,) = judge_claims(run, ledger, [FLAGGED])
     assert len(answer.cases) == counted
     assert (answer.verdict == "not decided") is (counted == 0)
     table = compare_within(run, "ft", ledger)
@@ -40,7 +40,7 @@ def test_claims_and_speedups_leave_other_cases_out(build, ledger, published_case
 
 def test_explanations_leave_other_cases_out(ledger, counted_case):
     claims = [claim for claim in ledger.values() if claim.document.get("explanation")]
-    asked = {name for claim in claims for one in evidence.statements(claim) for name in one.names}
+    asked = {name for claim in claims for one in evidence.claim_statements(claim) for name in one.names}
     assert evidence.decide_all(claims, counted_case(""), asked)
     assert not evidence.decide_all(claims, counted_case(" inputs=masked"), asked)
 

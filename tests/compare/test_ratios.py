@@ -232,7 +232,7 @@ def test_comparison_is_the_same_every_time_and_is_written(build, ledger, publish
         write_comparison(compare_within(run, "ft", ledger), (), folder)
     assert (first / "comparison.csv").read_bytes() == (second / "comparison.csv").read_bytes()
     read = pandas.read_csv(first / "comparison.csv")
-    assert list(read.columns) == columns.names(COMPARISON)
+    assert list(read.columns) == columns.column_names(COMPARISON)
     assert {field.name for field in fields(ComparedRow)} == set(read.columns)
     assert read.speedup.iloc[-1] == pytest.approx(100 / 97)
 

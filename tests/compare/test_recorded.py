@@ -3,7 +3,7 @@
 import pytest
 
 from kernelbench.cli import listing
-from kernelbench.compare.recorded import Standing, standings
+from kernelbench.compare.recorded import Standing, ledger_standings
 from kernelbench.core import places
 
 # Ids of the five documents that the project reproduces.
@@ -64,7 +64,7 @@ def test_counters_decide_what_they_explain(found: dict[str, Standing]) -> None:
 
 
 def test_without_any_recorded_run_nothing_is_decided(tmp_path) -> None:
-    empty = standings(tmp_path)
+    empty = ledger_standings(tmp_path)
     assert {one.verdict for one in empty} == {"", "not decided"}
     assert next(one for one in empty if one.claim.id == "div-mod").measured == (
         "Not decided: no recorded run of indexing."

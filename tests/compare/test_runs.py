@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.compare.between import differences
+from kernelbench.compare.between import what_differs
 from kernelbench.compare.changes import CHANGES, verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
@@ -65,7 +65,7 @@ def test_what_differs_has_units_and_a_foreign_value_is_told_as_it_is(softmax: Ru
         replace(softmax, environment={"device": {name: values[number] for name, values in told.items()}})
         for number in range(2)
     ]
-    assert differences(*runs, {})[:3] == [
+    assert what_differs(*runs, {})[:3] == [
         "power limit: 700 W, then 650 W",
         "highest SM clock: 2000 MHz, then fast",
         "memory clock: 3201 MHz, then 2619 MHz",
@@ -257,7 +257,7 @@ def test_every_row_has_every_column(pair: tuple[RunBuilder, RunBuilder]) -> None
     first, second = pair
     second.refuse(second.case(4, 64, axes={"n": 64}), "other", "failed", "no memory")
     for row in compare_runs(first.write(), second.write()).rows:
-        assert list(asdict(row)) == columns.names(CHANGES)
+        assert list(asdict(row)) == columns.column_names(CHANGES)
 
 
 # ---- What else differs ---------------------------------------------------------------------------

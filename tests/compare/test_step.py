@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from kernelbench.compare import judge
+from kernelbench.compare import judge_claims
 from kernelbench.compare.step_sums import traffic_ratio
 from kernelbench.core.counters import Counters
 from kernelbench.core.parts import Part
@@ -31,7 +31,7 @@ def judged(build, ledger):
         parts = Part("a", "softmax", a.key, 10, "slow", "quick"), Part("b", "softmax", b.key, 1, "slow")
         step = {"parts": [asdict(part) for part in parts], "leaves_out": "the rest"}
         path.write_text(json.dumps(json.loads(path.read_text()) | {"step": step}))
-        (found,) = judge(read_run(build.folder), ledger)
+        (found,) = judge_claims(read_run(build.folder), ledger)
         return found
 
     return judged
@@ -70,14 +70,14 @@ def test_without_a_part_nothing_is_judged(judged):
 
 def test_a_run_that_is_of_no_step_is_not_judged(build, ledger):
     build.time(build.case(4, 8), "slow", 30.0)
-    (found,) = judge(build.write(), {"dlperf": ledger["dlperf"]}, ["dlperf"])
+    (found,) = judge_claims(build.write(), {"dlperf": ledger["dlperf"]}, ["dlperf"])
     assert found.sentence == "Not decided: the run is not of a step."
 
 
 def test_a_run_of_the_simulator_is_not_judged(build, ledger):
     build.simulated = True
     build.count(build.case(4, 8), "slow")
-    (found,) = judge(build.write(), ledger, ["dlperf"])
+    (found,) = judge_claims(build.write(), ledger, ["dlperf"])
     assert "the simulator has no times" in found.sentence
 
 

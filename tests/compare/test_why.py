@@ -2,9 +2,9 @@
 
 import pytest
 
-from kernelbench.compare.ledger_schema import problems
+from kernelbench.compare.ledger_schema import schema_problems
 from kernelbench.compare.measured import Measured
-from kernelbench.compare.why import why
+from kernelbench.compare.why import ledger_reason
 from kernelbench.core.counters import Counters
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Claim
@@ -48,33 +48,33 @@ def claim(text, verdict="holds"):
     ],
 )
 def test_numbers_come_out_of_the_run(measured, text, filled):
-    assert why(measured, claim(f"so\n  {text}."), "holds") == f"so {filled}."
+    assert ledger_reason(measured, claim(f"so\n  {text}."), "holds") == f"so {filled}."
 
 
 def test_it_is_shown_beside_its_own_verdict_only(measured):
-    assert why(measured, claim("because", "does not hold"), "holds") == ""
+    assert ledger_reason(measured, claim("because", "does not hold"), "holds") == ""
 
 
 def test_a_number_that_nobody_recorded_leaves_the_text_out(measured):
-    said = why(measured, claim("{narrow.load_sectors} so"), "holds")
+    said = ledger_reason(measured, claim("{narrow.load_sectors} so"), "holds")
     assert said == f"Not explained: the recorded simulator's run of {measured.run.suite} has no load_sectors of narrow."
 
 
 def test_mistakes_name_the_entry_and_the_place(measured):
     with pytest.raises(InputError, match=r"c.yaml: why: \{wide.tmie\}: unknown value 'tmie'; expected one of time"):
-        why(measured, claim("{wide.tmie}"), "holds")
+        ledger_reason(measured, claim("{wide.tmie}"), "holds")
     with pytest.raises(InputError, match="2 numbers over 1; expected one over one"):
-        why(measured, claim("{wide.time over wide.time@columns=8}"), "holds")
+        ledger_reason(measured, claim("{wide.time over wide.time@columns=8}"), "holds")
 
 
 def test_an_entry_claims_something_or_says_why_not(ledger):
     wrong = ["claim: expected either a claim, or no_claim with the reason why there is none"]
     silent = {key: value for key, value in ledger["quack-softmax"].document.items() if key != "no_claim"}
-    assert list(problems(silent, "quack-softmax")) == wrong
-    assert list(problems({**ledger["div-mod"].document, "no_claim": "both"}, "div-mod")) == wrong
+    assert list(schema_problems(silent, "quack-softmax")) == wrong
+    assert list(schema_problems({**ledger["div-mod"].document, "no_claim": "both"}, "div-mod")) == wrong
 
 
 def test_a_why_is_checked(ledger):
     document = {**ledger["div-mod"].document, "why": [{"verdict": "hold", "source": "guess", "text": ""}]}
-    places = [problem.split(":")[0] for problem in problems(document, "div-mod")]
+    places = [problem.split(":")[0] for problem in schema_problems(document, "div-mod")]
     assert places == ["why[0].verdict", "why[0].source", "why[0].text"]

@@ -126,9 +126,9 @@ def test_pieces_of_an_array_are_hidden_as_the_whole_is() -> None:
 
 def test_a_draw_hides_by_pieces_what_it_hides_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = ArraySpec("x", (1000,), "float32", "input", "masked", row=(13, 4))
-    whole = distributions.draw(np, np.random.default_rng(1), spec, 0, 1000, 9)
+    whole = distributions.draw_input(np, np.random.default_rng(1), spec, 0, 1000, 9)
     monkeypatch.setattr(distributions, "PIECE", 64)
-    assert np.array_equal(distributions.draw(np, np.random.default_rng(1), spec, 0, 1000, 9), whole)
+    assert np.array_equal(distributions.draw_input(np, np.random.default_rng(1), spec, 0, 1000, 9), whole)
     assert np.array_equal(np.isinf(whole), distributions.hidden(np, 0, 1000, (13, 4), 9))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.core.workspaces import ABANDONED_S, PREFIX, put_away, sweep, workspace
+from kernelbench.core.workspaces import ABANDONED_S, PREFIX, delete_old_workspaces, put_away, workspace
 
 HOLDER = """
 import sys, time
@@ -43,7 +43,7 @@ def test_only_what_is_a_day_old_is_swept(tmp_path: Path) -> None:
     for name in (f"{PREFIX}old", f"{PREFIX}file", "other"):
         age(tmp_path / name)
     age(tmp_path / f"{PREFIX}fresh", ABANDONED_S - 100)
-    sweep(tmp_path)
+    delete_old_workspaces(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{PREFIX}fresh", "other"]
 
 
@@ -51,25 +51,25 @@ def test_a_workspace_of_a_living_process_is_never_swept_and_that_of_a_killed_one
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     folder = Path(holder.stdout.readline().strip())
     age(folder)
-    sweep(tmp_path)
+    delete_old_workspaces(tmp_path)
     assert folder.is_dir()
     holder.kill()
     holder.wait(10)
-    sweep(tmp_path)
+    delete_old_workspaces(tmp_path)
     assert not folder.exists()
 
 
 def test_a_clock_set_back_sweeps_nothing(tmp_path: Path) -> None:
     (tmp_path / f"{PREFIX}tomorrow").mkdir()
     age(tmp_path / f"{PREFIX}tomorrow", -2 * ABANDONED_S)
-    sweep(tmp_path)
+    delete_old_workspaces(tmp_path)
     assert (tmp_path / f"{PREFIX}tomorrow").is_dir()
 
 
 def test_a_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None:
-    sweep(tmp_path / "gone")
+    delete_old_workspaces(tmp_path / "gone")
     (tmp_path / "file").write_text("")
-    sweep(tmp_path / "file")
+    delete_old_workspaces(tmp_path / "file")
 
 
 def test_what_is_put_away_is_gone_with_all_that_is_in_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core.errors import DeviceError
-from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Grid, prefix, require_room, sample
+from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Grid, require_room, run_first_blocks, run_sample
 
 
 class Launch:
@@ -24,20 +24,20 @@ class Launch:
 
 def test_a_grid_that_fits_the_work_is_run_whole_and_each_block_once() -> None:
     launch = Launch(10)
-    assert sample((100, 1, 1), 1000, 1.0, None, launch, 1) is None
+    assert run_sample((100, 1, 1), 1000, 1.0, None, launch, 1) is None
     assert sorted(launch.order) == list(range(100))
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (3, 1, 1), (8, 1, 1), (1, 5, 1), (2, 3, 4)])
 def test_small_grids_are_whole_whatever_they_cost(grid: tuple[int, int, int]) -> None:
     launch = Launch(10**9)
-    sample(grid, 1, 1.0, None, launch, GROUPS)
+    run_sample(grid, 1, 1.0, None, launch, GROUPS)
     assert sorted(launch.order) == list(range(prod(grid)))
 
 
 def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> None:
     launch = Launch(100)
-    covered = sample((262144, 1, 1), 100 * 640, 1.0, None, launch, 1)
+    covered = run_sample((262144, 1, 1), 100 * 640, 1.0, None, launch, 1)
     assert covered is not None
     assert len(launch.order) == len(set(launch.order)) == 6 * 91 + 2 * 46
     chosen = sorted(launch.order)
@@ -51,13 +51,13 @@ def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> N
 
 def test_no_more_than_a_share_is_run_however_cheap_it_is() -> None:
     launch = Launch(1)
-    assert sample((262144, 1, 1), 10**9, 1 / 64, None, launch, 1) is not None
+    assert run_sample((262144, 1, 1), 10**9, 1 / 64, None, launch, 1) is not None
     assert len(launch.order) == 4096 // 7 * 7 + 1
 
 
 def test_costly_blocks_are_run_all_the_same_one_a_group() -> None:
     launch = Launch(10**9)
-    sample((4096, 1, 1), 1, 1.0, None, launch, 1)
+    run_sample((4096, 1, 1), 1, 1.0, None, launch, 1)
     assert len(launch.order) == GROUPS
 
 
@@ -80,7 +80,7 @@ def test_where_few_blocks_do_the_work_of_all_all_are_run(
         order.extend(blocks.tolist())
         return sum(price(block) for block in blocks.tolist())
 
-    found = sample((4096, 1, 1), 1000, share, None, launch, 1)
+    found = run_sample((4096, 1, 1), 1000, share, None, launch, 1)
     assert (found is None) == whole
     assert len(order) == len(set(order)), "each once"
     assert (len(order) == 4096) == whole
@@ -89,9 +89,9 @@ def test_where_few_blocks_do_the_work_of_all_all_are_run(
 @pytest.mark.parametrize("second", [(262144, 1, 1), (2_097_152, 1, 1), (32768, 1, 1), (65536, 3, 1)])
 def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int, int, int]) -> None:
     first, later = Launch(100), Launch(1)
-    covered = sample((262144, 1, 1), 100 * 6400, 1.0, None, first, 4)
+    covered = run_sample((262144, 1, 1), 100 * 6400, 1.0, None, first, 4)
     assert covered is not None
-    narrower = sample(second, 10**12, 1.0, covered, later, 4)
+    narrower = run_sample(second, 10**12, 1.0, covered, later, 4)
     assert narrower is not None
     grid = Grid(second)
     slices = sorted({block % grid.slices for block in later.order})
@@ -105,7 +105,7 @@ def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int,
 
 def test_the_longest_dimension_is_sampled_and_the_others_are_whole() -> None:
     launch = Launch(1000)
-    sample((5, 7000, 2), 1000 * 800, 1.0, None, launch, 1)
+    run_sample((5, 7000, 2), 1000 * 800, 1.0, None, launch, 1)
     blocks = np.array(launch.order)
     y = blocks // 5 % 7000
     assert {0, 6999} <= set(y.tolist())
@@ -114,27 +114,27 @@ def test_the_longest_dimension_is_sampled_and_the_others_are_whole() -> None:
 
 def test_blocks_that_wait_for_earlier_ones_are_run_in_order_from_the_first() -> None:
     launch = Launch(10)
-    assert not prefix((1000, 1, 1), 2000, launch)
+    assert not run_first_blocks((1000, 1, 1), 2000, launch)
     assert launch.order == list(range(200))
     launch = Launch(10)
-    assert prefix((7, 3, 1), 2000, launch)
+    assert run_first_blocks((7, 3, 1), 2000, launch)
     assert launch.order == list(range(21))
     launch = Launch(10**9)
-    assert not prefix((1000, 1, 1), 1, launch)
+    assert not run_first_blocks((1000, 1, 1), 1, launch)
     assert launch.order == list(range(GROUPS))
     for group, work, done in ((3, 1, 9), (64, 1, 64), (30, 2000, 210)):
         launch = Launch(10)
-        assert not prefix((990, 1, 1) if group < 64 else (1024, 1, 1), work, launch, group)
+        assert not run_first_blocks((990, 1, 1) if group < 64 else (1024, 1, 1), work, launch, group)
         assert launch.order == list(range(done)), group
 
 
 def test_blocks_that_are_too_many_to_be_numbered_are_not() -> None:
     launch = Launch(1)
     uneven = lambda blocks: 10**6 if blocks[0] == 0 else launch(blocks)  # noqa: E731 - one block has all the work
-    assert sample((2**31 - 1, 1, 1), 4_000_000, 1.0, None, uneven, 1) is not None
+    assert run_sample((2**31 - 1, 1, 1), 4_000_000, 1.0, None, uneven, 1) is not None
     assert len(launch.order) == GROUPS - 1
     with pytest.raises(
         DeviceError, match=r"34358689800 blocks would have to be run, but the simulator runs at most 33554432"
     ):
-        sample((2**31 - 1, 65535, 65535), 4_000_000, 1.0, None, launch, 1)
+        run_sample((2**31 - 1, 65535, 65535), 4_000_000, 1.0, None, launch, 1)
     require_room(MOST_BLOCKS)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kernelbench.build import BuildRequest, machine_lines
-from kernelbench.core.counters import GROUPED, total
+from kernelbench.core.counters import GROUPED, total_counters
 from kernelbench.core.errors import DeviceError, MissingLibrary
 from kernelbench.core.records import (
     Binary,
@@ -325,7 +325,7 @@ def test_counts_do_not_depend_on_the_number_of_threads(binary: Binary, monkeypat
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0})
     again = run(binary, (2**16, 64), "halves", "twice")
     assert first.counters == again.counters
-    assert total(one.counters for one in first.counters).warp_instructions > 0
+    assert total_counters(one.counters for one in first.counters).warp_instructions > 0
 
 
 def test_a_missing_ptx_file_is_named(binary: Binary) -> None:

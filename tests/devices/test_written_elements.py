@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelbench.devices.written_elements import SECTOR_BYTES, ranges
+from kernelbench.devices.written_elements import SECTOR_BYTES, element_ranges
 
 SOUND = 1
 
@@ -22,11 +22,11 @@ def test_ranges_are_the_whole_elements_that_are_good(itemsize: int) -> None:
             element = (sector * SECTOR_BYTES + first) // itemsize
             if good[row, first : first + itemsize].all() and element < elements:
                 expected.add(int(element))
-    found = ranges(sectors, states, SOUND, itemsize, elements)
+    found = element_ranges(sectors, states, SOUND, itemsize, elements)
     assert {element for start, stop in found.tolist() for element in range(start, stop)} == expected
     assert (found[:, 0] < found[:, 1]).all()
     assert (found[1:, 0] > found[:-1, 1]).all(), "neighbours are one range"
 
 
 def test_nothing_written_gives_no_ranges() -> None:
-    assert ranges(np.empty(0, np.int64), np.empty((0, SECTOR_BYTES), np.uint8), SOUND, 4, 100).shape == (0, 2)
+    assert element_ranges(np.empty(0, np.int64), np.empty((0, SECTOR_BYTES), np.uint8), SOUND, 4, 100).shape == (0, 2)

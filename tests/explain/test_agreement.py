@@ -7,9 +7,9 @@ from types import MappingProxyType
 import pytest
 
 from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
-from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, simulated_values, tally
-from kernelbench.explain.agreement import compared
-from kernelbench.explain.case import sentences
+from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, simulated_values, tally_launches
+from kernelbench.explain.agreement import compare_launch
+from kernelbench.explain.case import case_sentences
 from kernelbench.explain.counted import Counted, LaunchShape
 from kernelbench.explain.measured import side_by_side
 
@@ -25,39 +25,43 @@ def launch(
 
 
 def test_equal_counters_agree_and_those_without_a_value_are_not_compared() -> None:
-    assert compared(REAL, launch(), "").agreement == "equal"
+    assert compare_launch(REAL, launch(), "").agreement == "equal"
     known = {"global_load_sectors": 400.0, "warp_instructions": 7.0}
-    assert compared(known, launch(), "").agreement == "equal", "instructions of the PTX are others"
-    assert compared({}, launch(), "").agreement == ""
+    assert compare_launch(known, launch(), "").agreement == "equal", "instructions of the PTX are others"
+    assert compare_launch({}, launch(), "").agreement == ""
 
 
 def test_a_difference_is_explained_by_accesses_of_its_kind_only() -> None:
     real = {**REAL, "shared_load_wavefronts": 750.0}
-    found = compared(real, launch(), MERGED)
+    found = compare_launch(real, launch(), MERGED)
     assert (found.agreement, found.unexplained) == ("explained", ())
     assert found.differences == "shared_load_wavefronts 750 / 1000 (0.750)"
     assert found.explanation == f"shared_load_wavefronts: {MERGED}"
-    both = compared({**real, "global_load_sectors": 380.0}, launch(), MERGED)
+    both = compare_launch({**real, "global_load_sectors": 380.0}, launch(), MERGED)
     assert (both.agreement, both.unexplained) == ("unexplained", ("global_load_sectors",))
     assert both.explanation == f"shared_load_wavefronts: {MERGED}"
-    assert compared(real, launch(), "").unexplained == ("shared_load_wavefronts",)
-    assert compared(real, launch(), "not available: no LDS is known").unexplained == ("shared_load_wavefronts",)
+    assert compare_launch(real, launch(), "").unexplained == ("shared_load_wavefronts",)
+    assert compare_launch(real, launch(), "not available: no LDS is known").unexplained == ("shared_load_wavefronts",)
 
 
 def test_joined_accesses_explain_nothing_where_they_count_as_joined() -> None:
     real = {**REAL, "shared_load_wavefronts": 750.0}
-    assert compared(real, replace(launch(), grouping=GROUPED), MERGED).unexplained == ("shared_load_wavefronts",)
-    assert compared(real, replace(launch(), grouping=GROUPED_IN_PART), MERGED).agreement == "explained"
+    assert compare_launch(real, replace(launch(), grouping=GROUPED), MERGED).unexplained == ("shared_load_wavefronts",)
+    assert compare_launch(real, replace(launch(), grouping=GROUPED_IN_PART), MERGED).agreement == "explained"
     left_out = f"{MERGED}; ptxas left out 2 LDS"
-    assert compared(real, replace(launch(), grouping=GROUPED), left_out).explanation.endswith(": ptxas left out 2 LDS")
+    assert compare_launch(real, replace(launch(), grouping=GROUPED), left_out).explanation.endswith(
+        ": ptxas left out 2 LDS"
+    )
     local = "ptxas re-vectorised memory operations: 16 ld.local of 4 bytes became 4 LDL.128"
-    assert compared({"local_load_sectors": 5.0}, replace(launch(), grouping=GROUPED), local).agreement == "explained"
+    assert (
+        compare_launch({"local_load_sectors": 5.0}, replace(launch(), grouping=GROUPED), local).agreement == "explained"
+    )
 
 
 def test_sentences_say_which_counts_follow_the_machine_code() -> None:
     def text(note: str, grouping: str) -> str:
         one = counted(replace(launch(), grouping=grouping), machine_code=note)
-        return next(each.text for each in sentences({"i": one}) if each.rule == "machine_code")
+        return next(each.text for each in case_sentences({"i": one}) if each.rule == "machine_code")
 
     assert text(MERGED, "") == f"{MERGED} (counts here are of the PTX, a GPU's differ there)"
     assert text(MERGED, GROUPED) == f"{MERGED}: shared accesses are {GROUPED}"
@@ -80,28 +84,30 @@ def test_sentences_say_which_counts_follow_the_machine_code() -> None:
     ],
 )
 def test_notes_name_the_accesses_that_they_explain(metric: str, note: str) -> None:
-    assert compared({metric: 5.0}, launch(), note).agreement == "explained"
+    assert compare_launch({metric: 5.0}, launch(), note).agreement == "explained"
     others = [name for name in COMPARED if name.rpartition("_")[0] != metric.rpartition("_")[0]]
-    unexplained = [name for name in others if compared({name: 5.0}, launch(), note).agreement == "unexplained"]
+    unexplained = [name for name in others if compare_launch({name: 5.0}, launch(), note).agreement == "unexplained"]
     assert len(unexplained) >= len(others) - 3, "a note of unknown space may be of several kinds"
 
 
 def test_a_sample_explains_no_more_than_its_blocks_differ_in_what_is_counted() -> None:
     sampled = launch(blocks=1000, blocks_run=100, may_be_off={"global_load_sectors": 20.0})
-    assert compared({"global_load_sectors": 419.0}, sampled, "").explanation == (
+    assert compare_launch({"global_load_sectors": 419.0}, sampled, "").explanation == (
         "global_load_sectors: scaled from 100 of 1000 blocks, which differ: it may be off by 5.0 %"
     )
-    assert compared({"global_load_sectors": 381.0}, sampled, "").agreement == "explained"
+    assert compare_launch({"global_load_sectors": 381.0}, sampled, "").agreement == "explained"
     for far in (379.0, 421.0):
-        assert compared({"global_load_sectors": far}, sampled, "").agreement == "unexplained"
-    assert compared({"global_load_requests": 101.0}, sampled, "").agreement == "unexplained", "alike in every block"
+        assert compare_launch({"global_load_sectors": far}, sampled, "").agreement == "unexplained"
+    assert compare_launch({"global_load_requests": 101.0}, sampled, "").agreement == "unexplained", (
+        "alike in every block"
+    )
 
 
 def test_a_sample_of_equal_blocks_and_a_whole_grid_explain_nothing() -> None:
     """On an H200 the pipe's wavefronts of ft were 1 % more than these, of 8 equal blocks."""
-    assert compared({"shared_load_wavefronts": 1007.0}, launch(2048, 8), "").agreement == "unexplained"
+    assert compare_launch({"shared_load_wavefronts": 1007.0}, launch(2048, 8), "").agreement == "unexplained"
     whole = launch(may_be_off={"global_load_sectors": 20.0})
-    assert compared({"global_load_sectors": 404.0}, whole, "").agreement == "unexplained"
+    assert compare_launch({"global_load_sectors": 404.0}, whole, "").agreement == "unexplained"
 
 
 # ---- Launches side by side ----
@@ -126,7 +132,7 @@ def test_each_launch_has_both_sides() -> None:
     assert (first.sampled, second.sampled) == ("", "64 of 1000 blocks")
     assert list(first.stalls.items()) == [("barrier", 4.0), ("wait", 1.5)], "the largest first"
     assert first.reason == ""
-    found = tally((first, second))
+    found = tally_launches((first, second))
     assert (found.launches, found.metrics, found.equal, found.explained, found.unexplained) == (2, 6, 6, 0, 0)
 
 
@@ -161,5 +167,5 @@ def test_the_tally_counts_metrics_and_leaves_out_zeros() -> None:
         *side_by_side("c", "i", [apart], counted(launch(), machine_code=MERGED)),
         *side_by_side("c", "i", [real], "none"),
     ]
-    found = tally(launches)
+    found = tally_launches(launches)
     assert (found.launches, found.metrics, found.equal, found.explained, found.unexplained) == (2, 6, 4, 1, 1)

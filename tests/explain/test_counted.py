@@ -102,7 +102,7 @@ def row(name, **more):
 
 
 def test_counters_come_back_from_results(tmp_path):
-    known = set(columns.names(RESULTS))
+    known = set(columns.column_names(RESULTS))
     cells = {key: value for key, value in vars(COUNTERS).items() if key in known}
     cells |= {"lanes_per_instruction": COUNTERS.lanes_per_instruction, "sampled": "64 of 4096 blocks"}
     cells |= {"least_conflict_ways": 2, "most_conflict_ways": 8}

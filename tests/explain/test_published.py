@@ -18,7 +18,7 @@ from kernelbench.walks.request import Request
 pytestmark = pytest.mark.nvcc
 
 LEDGER = read_ledger(places.LEDGER)
-EXPLAINED = sorted(claim.id for claim in LEDGER.values() if evidence.statements(claim))
+EXPLAINED = sorted(claim.id for claim in LEDGER.values() if evidence.claim_statements(claim))
 HALF = "float16"
 
 
@@ -92,7 +92,7 @@ QUICK = ("reduce-tree", "softmax-ft-oneflow", "transpose-widen")
 def explained(claim: str, folder: Path) -> dict[str, list[Evidence]]:
     """What each statement's cases say, where it is visible, in the order of the ledger."""
     small, entry = SMALL[claim], LEDGER[claim]
-    said = evidence.statements(entry)
+    said = evidence.claim_statements(entry)
     names = sorted({name for one in said for name in one.names})
     suite = folder / "small.yaml"
     cases = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernelbench.core.errors import InputError, ResultsError
-from kernelbench.fleet.folder import Fleet, find_fleet, read_fleet, resumed, write_fleet
+from kernelbench.fleet.folder import Fleet, find_fleet, read_fleet, resume_fleet, write_fleet
 from kernelbench.fleet.gpus import named_gpus
 
 
@@ -34,21 +34,21 @@ def test_a_fleet_is_read_as_it_was_written(fleet: Fleet) -> None:
 def test_resume_goes_on_with_the_same_work_alone(fleet: Fleet) -> None:
     done = replace(fleet, finished="2026-11-23T09:00:00", notes=("said",))
     write_fleet(done)
-    assert resumed(fleet.folder, fleet) == replace(done, finished=None)
+    assert resume_fleet(fleet.folder, fleet) == replace(done, finished=None)
     for change, said in (
         ({"suites": {"softmax": "cd"}}, "its suites were softmax \\(ab\\), now they are softmax \\(cd\\)"),
         ({"options": ()}, "its options were --quick, now they are none"),
         ({"shared": True}, "measured on every GPU, now they are divided"),
     ):
         with pytest.raises(InputError, match=said):
-            resumed(fleet.folder, replace(fleet, **change))
+            resume_fleet(fleet.folder, replace(fleet, **change))
 
 
 def test_a_gpu_that_joins_later_measures_unless_cases_are_shared(fleet: Fleet) -> None:
     three = named_gpus("simulated:h200,simulated:h200,simulated:a100")
-    assert resumed(fleet.folder, replace(fleet, gpus=three)).gpus == three
+    assert resume_fleet(fleet.folder, replace(fleet, gpus=three)).gpus == three
     write_fleet(replace(fleet, shared=True))
-    assert resumed(fleet.folder, replace(fleet, gpus=three, shared=True)).gpus == fleet.gpus
+    assert resume_fleet(fleet.folder, replace(fleet, gpus=three, shared=True)).gpus == fleet.gpus
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from kernelbench.runs.joining import join
 from kernelbench.runs.results import ENVIRONMENT_FILE, Store, read_run, results_file
 from kernelbench.runs.samples import read_samples
 from kernelbench.suite import select_part
-from kernelbench.walks.compare import answer
+from kernelbench.walks.compare import judge_run
 
 WHOLE = places.RECORDED / "h200" / "softmax"
 
@@ -77,7 +77,7 @@ def test_a_joined_run_is_the_run_of_one_gpu(tmp_path: Path) -> None:
         "h200-1": ("GPU-b", order[::2]),
     }
     assert shared["h200-0"]["limits"]["dram_bytes_per_s"] > 0
-    own, other = answer(joined), answer(whole)
+    own, other = judge_run(joined), judge_run(whole)
     assert own.comparison == other.comparison
     assert own.verdicts == other.verdicts
 

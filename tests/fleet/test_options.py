@@ -1,5 +1,6 @@
 """Options of `run` on many GPUs: what workers are told, and what is refused before anything starts."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -55,6 +56,27 @@ def test_mistakes_start_nothing(words: tuple[str, ...], said: str, command: Comm
     assert code == 2
     assert said in messages
     assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "library", "said"),
+    [
+        (("run", "softmax", "--gpus", "simulated:a100"), "distributed", "Dask"),
+        (("run", "softmax", "--gpus", "simulated:a100"), "cryptography", "cryptography"),
+        (("run", "softmax", "--cluster", "tcp://127.0.0.1:1"), "distributed", "Dask"),
+        (("worker", "--make-tls", "fleet.pem"), "cryptography", "cryptography"),
+    ],
+)
+def test_a_missing_library_says_how_to_install_it(
+    words: tuple[str, ...], library: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, library, None)  # an import of it fails
+    code, out, messages = command(*words)
+    assert (code, out) == (1, "")
+    assert messages.startswith(f"{said} is not installed; try: pip install ")
+    assert "[fleet]'" in messages
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_of_one_device_is_not_written_over(command: Command, tmp_path: Path) -> None:

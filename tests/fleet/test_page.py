@@ -13,11 +13,11 @@ import pytest
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.report.fleet_page import write_fleet_page
-from kernelbench.report.fleet_page_times import Member, means
+from kernelbench.report.fleet_page_times import Member, mean_lines
 from kernelbench.report.fleet_page_view import FleetView, fleet_view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
-from kernelbench.walks.compare import answer
+from kernelbench.walks.compare import judge_run
 from tests.conftest import Command
 from tests.endings import printed, refused
 from tests.two_runs import slowed, with_samples
@@ -31,7 +31,7 @@ def recorded() -> Run:
 
 
 def member(label: str, run: Run) -> Member:
-    found = answer(run)
+    found = judge_run(run)
     return Member(label, found.run, found.comparison, found.verdicts)
 
 
@@ -87,11 +87,11 @@ def test_means_are_over_rows_that_every_gpu_has(recorded: Run) -> None:
 
     less = but(recorded, lambda row: row.words["seq"] in ("16", "32") or row.implementation == "torch")
     of = {"h200": member("h200", recorded), "a100": member("a100", on(less, "NVIDIA A100"))}
-    found = {line.implementation: line for line in means("softmax", of)}
+    found = {line.implementation: line for line in mean_lines("softmax", of)}
     assert "torch" not in found
     assert found["oneflow"].rows == 4
     assert found["oneflow"].shares["h200"] == pytest.approx(found["oneflow"].shares["a100"])
-    everything = {line.implementation: line for line in means("softmax", {"h200": of["h200"]})}
+    everything = {line.implementation: line for line in mean_lines("softmax", {"h200": of["h200"]})}
     assert everything["oneflow"].rows == 6
     assert everything["oneflow"].shares["h200"] != pytest.approx(found["oneflow"].shares["h200"])
     shown = view(*of.values())

@@ -97,7 +97,7 @@ def test_strangers_cannot_connect(scheduler: str, key: Path, tmp_path: Path) -> 
 
 def test_nothing_of_a_fleet_of_this_host_listens_beyond_the_loopback() -> None:
     with engine.of_this_host(named_gpus("simulated:h200,simulated:a100")) as client:
-        (member, _) = engine.members_of(client)
+        (member, _) = engine.cluster_members(client)
         assert member.gpu.label == "a100"
         own = psutil.Process(os.getpid())
         heard = [

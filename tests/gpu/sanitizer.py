@@ -21,10 +21,18 @@ _REFUSED = re.compile(r"^=+ Error: (Device not supported.*)$", re.MULTILINE)
 # not have; a failure that matters ends the program.
 _API = re.compile(r"^=+ Program hit \w+ .*on CUDA API call", re.MULTILINE)
 _HEADLINES = re.compile(
-    r"^=+ (?! |COMPUTE-SANITIZER|Program hit|Target application returned|(?:ERROR|LEAK) SUMMARY)\S", re.MULTILINE
+    r"^=+ (?! |COMPUTE-SANITIZER|Program hit|Target application returned|(?:ERROR|LEAK|RACECHECK) SUMMARY)\S",
+    re.MULTILINE,
 )
 _MARK = re.compile(r"^=+ ?")
+_LAUNCH = re.compile(r"^\w+ \w+ .*\bshape=\S+ axis=\S+ dtype=.*$", re.MULTILINE)  # said before each
+_ERROR = re.compile(
+    r"^(?:Traceback |Exception ignored|Fatal Python error|terminate called|[\w.]+(?:Error|Exception|Lost): )",
+    re.MULTILINE,
+)
+_NEXT_ERROR = re.compile(r"^(?:Traceback|Exception ignored|The above exception|During handling)", re.MULTILINE)
 MOST_REPORTS = 1000  # printed in full; the summary counts all
+MOST_LINES = 40  # of an error, and of a report beside it
 PADDING_BYTES = 4096  # behind every allocation, so that what lies beyond one is not yet the next
 
 
@@ -56,13 +64,14 @@ class NoSummary(Exception):
     """The tool, or the program in it, ended before all was checked."""
 
 
-def parse(tool: str, log: str) -> Report:
-    """A tool's log. Refused where it does not know the device, NoSummary where it did not come to its end."""
+def parse(tool: str, log: str, said: str = "") -> Report:
+    """A tool's log. Refused where it does not know the device, NoSummary where it did not come to its end; `said` by
+    the program."""
     if refused := _REFUSED.search(log):
         raise Refused(refused[1])
     found = list((_HAZARDS if tool == "racecheck" else _ERRORS).finditer(log))
     if not found:
-        raise NoSummary(f"{tool} ended without its summary:\n{log[-4000:]}")
+        raise NoSummary(where_it_ended(f"{tool} ended without its summary", said or log, log))
     if tool == "racecheck":
         # A hazard that has neither severity is none that was asked for; still, a count above both is not clean.
         errors, warnings = (sum(int(match[group]) for match in found) for group in (2, 3))
@@ -74,6 +83,31 @@ def parse(tool: str, log: str) -> Report:
     lines = [_MARK.sub("", line) for line in log.splitlines() if line.startswith("=") and "SUMMARY:" not in line]
     text = "\n".join(line for line in lines if line.strip() and line != "COMPUTE-SANITIZER")
     return Report(tool, errors, warnings, text)
+
+
+def where_it_ended(what: str, said: str, log: str) -> str:
+    """The launch at which a program ended, `what` became of it, its first error, and the tool's first report.
+
+    What follows an error is left out: everything that is unloaded afterwards repeats it.
+    """
+    error = _ERROR.search(said)
+    launches = list(_LAUNCH.finditer(said, 0, error.start() if error else len(said)))
+    launch = launches[-1][0] if launches else "before the first launch"
+    if error:
+        following = _NEXT_ERROR.search(said, error.end())
+        words = said[error.start() : following.start() if following else len(said)].splitlines()[:MOST_LINES]
+    else:
+        words = said[launches[-1].end() if launches else 0 :].splitlines()[-MOST_LINES:]
+    return "\n".join(line for line in (f"{launch}: {what}", *words, *_first_report(log)) if line.strip())
+
+
+def _first_report(log: str) -> list[str]:
+    """Its lines without the tool's marks; [] if kernels have none."""
+    if not (found := _HEADLINES.search(log)):
+        return []
+    lines = [_MARK.sub("", line) for line in log[found.start() :].splitlines()]
+    end = next((place for place, line in enumerate(lines) if not line.strip()), len(lines))
+    return lines[: min(end, MOST_LINES)]
 
 
 def find(compiler: Path) -> Path | None:
@@ -110,9 +144,9 @@ def run(
         except subprocess.TimeoutExpired as expired:
             os.killpg(process.pid, 9)
             said, _ = process.communicate()
-            raise NoSummary(f"{tool} took more than {timeout_s:g} s:\n{said[-4000:]}") from expired
-    written = log.read_text(errors="replace") if log.is_file() else ""
-    report = parse(tool, written or said)
+            raise NoSummary(where_it_ended(f"{tool} took more than {timeout_s:g} s", said, "")) from expired
+    written = (log.read_text(errors="replace") if log.is_file() else "") or said
+    report = parse(tool, written, said)
     if ends_well and process.returncode != 0:
-        raise NoSummary(f"{tool}: the program ended with {process.returncode}:\n{said[-4000:]}\n{report.text[-2000:]}")
+        raise NoSummary(where_it_ended(f"{tool}: the program ended with {process.returncode}", said, written))
     return replace(report, seconds=time.monotonic() - began, said=said[-4000:])

@@ -8,7 +8,9 @@ them that no kernel writes are uninitialised memory.
 """
 
 import json
+import os
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -150,7 +152,14 @@ def main(what: str, file: str) -> None:
     counts = {"launches": 0, "calls_of_host_code": 0}
     for job in chosen:
         print(f"{job.case.operation} {job.implementation.name} {job.case.key}", flush=True)
-        device.launch(job, binaries[job.request(architecture)])
+        try:
+            device.launch(job, binaries[job.request(architecture)])
+        except Exception:
+            if what != "kernels":  # what is planted may end the context; the tool then reports to its end
+                raise
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)  # without destructors: the error would be repeated for all that is unloaded
         counts["launches"] += len(job.plan.launches)
         counts["calls_of_host_code"] += job.plan.host is not None
     names = {(job.case.operation, job.implementation.name) for job in chosen}

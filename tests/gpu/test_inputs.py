@@ -154,7 +154,7 @@ def inputs_with(case: Case, value: float | None) -> dict[str, np.ndarray]:
         if spec.role == "input":
             size = int(np.prod(spec.shape))
             generator = np.random.default_rng(position)
-            values = distributions.draw(np, generator, spec, 0, size, position)
+            values = distributions.draw_input(np, generator, spec, 0, size, position)
             values = np.floor(values) if spec.fill == "bits" else values
             if value is not None and spec.fill not in ("mask", "bits"):
                 values[position :: 17 + position] = value

@@ -8,6 +8,7 @@ import pytest
 
 from tests.gpu import sanitizer
 from tests.gpu.sanitizer import NoSummary, Refused, parse
+from tests.processes import ROOT
 
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 CLEAN_RACE = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
@@ -153,6 +154,91 @@ def test_a_program_that_ends_well(tmp_path: Path) -> None:
 def test_a_clean_report_of_a_program_that_failed_is_none(tmp_path: Path) -> None:
     with pytest.raises(NoSummary, match=r"(?s)the program ended with 3.*the last words"):
         sanitizer.run(fake(tmp_path, CLEAN), "memcheck", ends_with(3), tmp_path / "log", 60)
+
+
+SAID = """\
+built/module.py:3: UserWarning: slow
+softmax ft shape=2x3x33x33 axis=-1 dtype=float16
+relu packed shape=4160 axis=-1 dtype=float32
+Traceback (most recent call last):
+  File "sanitizer_script.py", line 178, in main
+cupy_backends.cuda.api.runtime.CUDARuntimeError: cudaErrorIllegalAddress: an illegal memory access was encountered
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "sanitizer_script.py", line 178, in main
+kernelbench.core.errors.DeviceLost: illegal address
+Exception ignored in: 'cupy.cuda.function.Module.__dealloc__'
+cupy_backends.cuda.api.driver.CUDADriverError: CUDA_ERROR_ILLEGAL_ADDRESS
+"""
+FLOOD = (
+    200 * "Exception ignored in: 'cupy.cuda.function.Module.__dealloc__'\nCUDADriverError: CUDA_ERROR_ILLEGAL_ADDRESS\n"
+)
+PLACE = "relu packed shape=4160 axis=-1 dtype=float32: memcheck: the program ended with 1\n"
+
+
+def test_the_launch_comes_first_then_its_error_and_the_first_report(tmp_path: Path) -> None:
+    second = OUT_OF_BOUNDS.replace("63,0,0", "64,0,0")
+    words = ["--", sys.executable, "-c", f"print({SAID + FLOOD!r}); raise SystemExit(1)"]
+    with pytest.raises(NoSummary) as ended:
+        sanitizer.run(fake(tmp_path, PROBE + OUT_OF_BOUNDS + second), "memcheck", words, tmp_path / "log", 60)
+    told = str(ended.value)
+    error, report = told.removeprefix(PLACE).split("Invalid __global__ write of size 4 bytes\n")
+    assert told.startswith(PLACE)
+    assert [line.strip() for line in error.splitlines()] == [line.strip() for line in SAID.splitlines()[3:6]]
+    assert "by thread (63,0,0)" in report
+    assert report.splitlines()[-1].endswith("allocation at 0x7f21e2a00200 of size 252 bytes")
+
+
+def test_a_launch_that_says_no_error_is_named_with_what_follows_it() -> None:
+    launches = "".join(SAID.splitlines(keepends=True)[1:3])
+    assert sanitizer.where_it_ended("memcheck took more than 9 s", f"{launches}words\n", "") == (
+        "relu packed shape=4160 axis=-1 dtype=float32: memcheck took more than 9 s\nwords"
+    )
+    assert sanitizer.where_it_ended("x", "no plan\n", CLEAN_RACE) == "before the first launch: x\nno plan"
+
+
+def test_without_a_summary_the_launch_is_named_too(tmp_path: Path) -> None:
+    words = ["--", sys.executable, "-c", f"print({SAID!r})"]
+    with pytest.raises(NoSummary, match=r"^relu packed .*: initcheck ended without its summary\nTraceback"):
+        sanitizer.run(fake(tmp_path, "========= COMPUTE-SANITIZER\n"), "initcheck", words, tmp_path / "log", 60)
+
+
+SCRIPT = """\
+import atexit
+from types import SimpleNamespace as Some
+from tests.gpu import sanitizer_script as script
+
+class Device:
+    properties = Some(architecture="sm_90")
+    def launch(self, job, binary):
+        if job.case.key.startswith("shape=2 "):
+            raise RuntimeError("illegal address")
+
+def job(size):
+    names = Some(operation="relu", key=f"shape={{size}} axis=-1 dtype=float32")
+    return Some(case=names, implementation=Some(name="packed"), request=str, plan=Some(launches=[1], host=None))
+
+atexit.register(print, "unloaded")
+script.exact_device, script.built = Device, lambda chosen, architecture: {{"sm_90": None}}
+script.jobs = lambda what, properties: [job(size) for size in (1, 2, 3)]
+script.main({what!r}, "counts.json")
+"""
+
+
+@pytest.mark.parametrize(("what", "unloads"), [("kernels", False), ("memcheck", True)])
+def test_kernels_end_at_the_first_launch_that_fails(
+    what: str, unloads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    words = ["--", sys.executable, "-c", SCRIPT.format(what=what)]
+    with pytest.raises(NoSummary, match=r"^relu packed shape=2 axis=-1 dtype=float32: .* ended with 1\nTraceback"):
+        sanitizer.run(fake(tmp_path, CLEAN), "memcheck", words, tmp_path / "log", 60)
+    said = sanitizer.run(fake(tmp_path, CLEAN), "memcheck", words, tmp_path / "log", 60, False).said
+    assert "RuntimeError: illegal address" in said
+    assert ("unloaded" in said) == unloads
+    assert "shape=3" not in said
 
 
 def test_a_fault_may_end_the_program(tmp_path: Path) -> None:

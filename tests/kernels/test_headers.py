@@ -22,7 +22,7 @@ CASES = [
 def test_what_is_common_serves_three_operations(header):
     users = set()
     for source in places.KERNELS.glob("*/*.cu"):
-        spelled = [name for name, _ in sources.texts(source)]
+        spelled = [name for name, _ in sources.source_texts(source)]
         if f"common/{header.name}" in spelled:
             users.add(source.parent.name)
     assert len(users) >= 3, f"only {', '.join(sorted(users))}: move it to one of them"

@@ -33,7 +33,7 @@ def drawn(case: Case, inputs: str) -> Fill:
             values = accuracy.changed(np, generator.standard_normal(size, dtype=np.float32), case, inputs, 0)
         else:
             (named,) = CATALOG.operations[case.operation].filled(replace(case, inputs=inputs))[:1]
-            values = distributions.draw(np, generator, named, 0, size, seed)
+            values = distributions.draw_input(np, generator, named, 0, size, seed)
         stored: NDArray[np.generic] = dtypes.narrow(np, values, spec.dtype)
         return stored
 

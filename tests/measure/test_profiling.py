@@ -180,22 +180,22 @@ RESTRICTED = "RmMsg: \nRmProfilingAdminOnly: 1\n"
 def test_the_probe_finds_the_profiler_or_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "find_spec", lambda name: object())
     with pytest.raises(NoCounters, match="is not installed; install"):
-        probe.profiler(machine(tmp_path, ncu=False))
+        probe.find_profiler(machine(tmp_path, ncu=False))
     with pytest.raises(NoCounters, match=r"RmProfilingAdminOnly: 1\); run as root"):
-        probe.profiler(machine(tmp_path, parameters=RESTRICTED))
+        probe.find_profiler(machine(tmp_path, parameters=RESTRICTED))
     found = tmp_path / "bin" / "ncu"
-    assert probe.profiler(machine(tmp_path, parameters=RESTRICTED, root=True)) == found
-    assert probe.profiler(machine(tmp_path, parameters=RESTRICTED.replace(": 1", ": 0"))) == found
+    assert probe.find_profiler(machine(tmp_path, parameters=RESTRICTED, root=True)) == found
+    assert probe.find_profiler(machine(tmp_path, parameters=RESTRICTED.replace(": 1", ": 0"))) == found
     monkeypatch.setattr(probe, "find_spec", lambda name: None)
     with pytest.raises(NoCounters, match="ncu-report is not installed; try"):
-        probe.profiler(machine(tmp_path))
+        probe.find_profiler(machine(tmp_path))
 
 
 def test_a_profiler_outside_of_path_is_found_newest_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "find_spec", lambda name: object())
     installed = tuple(Path(f"/opt/nvidia/nsight-compute/{version}/ncu") for version in ("2025.3.1", "2025.10.0"))
     assert max(installed[::-1], key=probe._version) == installed[-1]
-    assert probe.profiler(Machine({"PATH": str(tmp_path)}, "", False, installed)) == installed[-1]
+    assert probe.find_profiler(Machine({"PATH": str(tmp_path)}, "", False, installed)) == installed[-1]
 
 
 # ---- The program that is profiled ----
@@ -284,7 +284,7 @@ def profile(
 ) -> profiler.Profile:
     job = Job(FakeDevice, (), 7, job_of(project, "good").items)  # what can be pickled
     folder.mkdir(exist_ok=True)
-    return profiler.profile(job, ncu, folder, 5.0, advance)
+    return profiler.profile_items(job, ncu, folder, 5.0, advance)
 
 
 def test_the_report_is_read_and_nothing_else_is_left(

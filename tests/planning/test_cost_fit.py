@@ -18,9 +18,9 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning import tuned
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.cost_constants import Fitted, read_fitted, write_fitted
-from kernelbench.planning.cost_fit import Fit, fit, shares, shares_with
+from kernelbench.planning.cost_fit import Fit, fit, loss_shares, shares_with
 from kernelbench.planning.cost_fit import constants as constants_of
-from kernelbench.planning.timed_candidates import overrides, with_quantities
+from kernelbench.planning.timed_candidates import tuned_entries, with_quantities
 from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.suite import find_suite, read_suite
 from tests.catalog import catalog
@@ -81,7 +81,7 @@ def test_a_planted_wrong_constant_chooses_worse() -> None:
 
 
 def test_shares_are_of_losses() -> None:
-    found = shares(np.array([0.0, 0.02, 0.05, 0.5]))
+    found = loss_shares(np.array([0.0, 0.02, 0.05, 0.5]))
     assert (found.within_3_percent, found.within_10_percent) == (0.5, 0.75)
     assert found.mean_loss == pytest.approx(0.1425)
 
@@ -247,9 +247,9 @@ def test_a_table_names_the_faster_candidate_until_its_kernel_changes(folder: Pat
     listed = [values_text(each) for each in ROWS.tunable.listed(case, GPU)]
     one = replace(times()[0], case=case.key, source=tuned.source_hash(ROWS.source))
     rule, fastest = replace(one, values=listed[0], seconds=1.1e-4), replace(one, values=listed[-1], seconds=1e-4)
-    shares_ = shares(np.zeros(1))
+    shares_ = loss_shares(np.zeros(1))
     found = Fit({}, 1, 2, shares_, shares_, shares_, (), ((rule, fastest),))
-    entries = list(overrides(found, GPU, CATALOG, "times.csv", "2026-11-23"))
+    entries = list(tuned_entries(found, GPU, CATALOG, "times.csv", "2026-11-23"))
     path = folder / tuned.file_name(GPU.name)
     tuned.write_table(path, GPU.name, entries)
     tables = tuned.Tables(GPU.name, (tuned.read_table(path, GPU.name),))
@@ -257,4 +257,4 @@ def test_a_table_names_the_faster_candidate_until_its_kernel_changes(folder: Pat
     fewer_rows = Case("softmax", (2100, 16384), -1, "float32")
     assert tables.choice(fewer_rows, ROWS, GPU).values in ({}, ROWS.tunable.listed(case, GPU)[-1])
     stale = replace(found, lost=((rule, replace(fastest, source="another")),))
-    assert list(overrides(stale, GPU, CATALOG, "times.csv", "2026-11-23")) == []
+    assert list(tuned_entries(stale, GPU, CATALOG, "times.csv", "2026-11-23")) == []

@@ -10,7 +10,7 @@ from kernelbench.core.records import Case, Launch, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.expressions import parse
 from kernelbench.planning.own_file import CuFile, free_name, read_file
-from kernelbench.planning.signatures import functions
+from kernelbench.planning.signatures import defined_functions
 from tests.catalog import catalog
 
 H200 = KNOWN["h200"]
@@ -81,7 +81,7 @@ def test_functions_are_found_with_their_parameters() -> None:
     extern "C" { __global__ void in_block(void) {} }
     extern "C" int launch(const float* x, cudaStream_t stream) { k<<<1, 1, 0, stream>>>(x); return 0; }
     """
-    found = {one.name: one for one in functions(text)}
+    found = {one.name: one for one in defined_functions(text)}
     assert {name for name, one in found.items() if one.callable} == {"k", "in_block", "launch"}
     assert found["t"].template
     assert [(one.name, one.dtype, one.pointer) for one in found["k"].parameters] == [

@@ -23,7 +23,7 @@ IMPLEMENTATIONS = (dataclasses.replace(IMPLEMENTATIONS[0], plan=plan),)
 COMMAND = """
 import sys
 from kernelbench.planning import guarded, user_code
-user_code.watched.__wrapped__.__defaults__ = (0.4,)
+user_code.limit_user_code.__wrapped__.__defaults__ = (0.4,)
 guarded.LIMIT_S, user_code.GRACE_S = 0.4, 0.8
 sys.argv = ["kernelbench", *sys.argv[1:]]
 from kernelbench.__main__ import main

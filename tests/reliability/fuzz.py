@@ -38,8 +38,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernelbench import compare
 from kernelbench.cli.terminal import console
-from kernelbench.compare import computed_flags, counted_runs, judge, read_ledger
-from kernelbench.compare.answer import answer
+from kernelbench.compare import computed_flags, counted_runs, judge_claims, read_ledger
+from kernelbench.compare.answer import judge_run
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
@@ -191,7 +191,7 @@ class Ledgers:
         ledger = read_ledger(self.folder)
         for claim in ledger.values():
             computed_flags(claim)
-        verdicts = judge(self.run, ledger, list(ledger))
+        verdicts = judge_claims(self.run, ledger, list(ledger))
         console_text(claims_table(verdicts))
 
 
@@ -240,7 +240,7 @@ class Runs:
 
     def _all(self) -> None:
         run = read_run(self.folder)
-        found = answer(run)
+        found = judge_run(run)
         times = (results_table(run), comparison_table(found.comparison, run), limits_line(run))
         console_text(*times, claims_table(found.verdicts))
         if kept := self_test_text.found(found.run):

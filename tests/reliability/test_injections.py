@@ -14,11 +14,11 @@ import pytest
 
 from kernelbench.build import BuildRequest, Compiler
 from kernelbench.compare import read_ledger, write_comparison
-from kernelbench.compare.answer import answer
+from kernelbench.compare.answer import judge_run
 from kernelbench.core import places
 from kernelbench.core.argument_checks import define_problem
 from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
-from kernelbench.core.texts import cell, from_cell, one_line, printable
+from kernelbench.core.texts import csv_cell, from_cell, one_line, printable
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs import files
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
@@ -125,20 +125,20 @@ def test_a_ledger_entry_is_refused_with_its_place(text: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", "-x", "+"])
 def test_no_text_of_a_csv_is_a_formula(text: str) -> None:
-    assert cell(text) == f"'{text}"
-    assert from_cell(cell(text)) == text
+    assert csv_cell(text) == f"'{text}"
+    assert from_cell(csv_cell(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "-1", "+1.5", "-1.5e-06", "-inf", "0", "softmax", "'quoted'", "seq=16", "a-b"])
 def test_numbers_and_plain_texts_stay_as_they_are(text: str) -> None:
-    assert cell(text) == text == from_cell(text)
+    assert csv_cell(text) == text == from_cell(text)
 
 
 def test_reasons_of_a_run_are_no_formulas_in_its_tables(run: Path) -> None:
     reason = '=HYPERLINK("http://evil","x")'
     change_row(run, "naive", status="failed", reason=reason, cache="", method="", median_s="")
     assert reason in {row.reason for row in read_run(run).rows}
-    write_comparison(answer(read_run(run)).comparison, (), run)
+    write_comparison(judge_run(read_run(run)).comparison, (), run)
     with (run / "comparison.csv").open(newline="") as file:
         cells = [one for line in csv.reader(file) for one in line]
     assert any("HYPERLINK" in one for one in cells)
@@ -258,7 +258,7 @@ IN_ENVIRONMENTS: dict[str, dict[str, Any]] = {
 def test_an_environment_that_no_run_could_have_written_is_refused(values: dict[str, Any], run: Path) -> None:
     change_environment(run, **values)
     with pytest.raises(KernelbenchError):
-        answer(read_run(run))
+        judge_run(read_run(run))
 
 
 def test_counts_that_say_they_are_of_a_gpu_have_no_times(tmp_path: Path, command: Command) -> None:
@@ -302,7 +302,7 @@ def test_links_in_a_run_are_replaced_and_not_written_through(run: Path, tmp_path
     links = [run / name for name in ("comparison.csv", "claims.json", "report.html")]
     for link in links:
         link.symlink_to(tmp_path / "secret")
-    report(answer(read_run(run)), None)
+    report(judge_run(read_run(run)), None)
     assert (tmp_path / "secret").read_text() == "mine"
     assert [link for link in links if link.is_symlink()] == []
 
@@ -311,7 +311,7 @@ def test_charts_that_lead_elsewhere_are_refused(run: Path, tmp_path: Path) -> No
     (tmp_path / "elsewhere").mkdir()
     (run / "charts").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ResultsError, match="charts: a link"):
-        report(answer(read_run(run)), None)
+        report(judge_run(read_run(run)), None)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

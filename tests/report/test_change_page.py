@@ -12,7 +12,7 @@ import pytest
 from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.claims import ClaimChange
 from kernelbench.core import places
-from kernelbench.report.change_page import render, sentences
+from kernelbench.report.change_page import change_sentences, render
 from kernelbench.report.change_page_chart import MOST_NAMED, charts, lanes
 from kernelbench.runs.results import read_run
 from tests.conftest import Command
@@ -53,15 +53,15 @@ MIXED = (
 
 
 def test_the_answer_comes_first() -> None:
-    assert sentences(changes(*MIXED)) == [
+    assert change_sentences(changes(*MIXED)) == [
         "1 row worked in the first run and is wrong or failed in the second.",
         "2 of 5 rows are slower: the largest is ft, n=128, with 50.0 % more time.",
         "1 of 5 rows is faster: oneflow, n=64, with 5.00 % less time.",
         "1 the same, 1 undecided.",
     ]
     same = changes(timed(64, "ft", 1.0, "SAME"))
-    assert sentences(same) == ["No row changed by more than its noise: 1 the same, 0 undecided."]
-    (share, _) = sentences(changes(timed(64, "ft", 1.25, "SLOWER"), by_share=True))
+    assert change_sentences(same) == ["No row changed by more than its noise: 1 the same, 0 undecided."]
+    (share, _) = change_sentences(changes(timed(64, "ft", 1.25, "SLOWER"), by_share=True))
     assert share.startswith("1 of 1 row is farther from the ceiling: ft")
     assert share.endswith("by 25.0 %.")
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.report import view
-from kernelbench.report.changes_table import changes_table, counts_text, percent, regression_lines
+from kernelbench.report.changes_table import changes_table, counts_text, percent_text, regression_lines
 from kernelbench.report.changes_text import as_csv, as_json, as_markdown
 
 
@@ -183,7 +183,7 @@ def test_wide_tables_keep_to_100_columns(changes: Changes) -> None:
     [(1.0196, "+1.96"), (0.99996, "0.00"), (1.0, "0.00"), (0.877, "-12.3"), (12.3, "+1130"), (1.09996, "+10.0")],
 )
 def test_percent(ratio: float, text: str) -> None:
-    assert percent(ratio) == text
+    assert percent_text(ratio) == text
 
 
 def test_regressions_are_slower_rows_that_may_reach_the_limit(changes: Changes) -> None:

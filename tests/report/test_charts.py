@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kernelbench.compare.answer import answer
+from kernelbench.compare.answer import judge_run
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Part
 from kernelbench.core import places
 from kernelbench.core.errors import RunWarning
@@ -112,7 +112,7 @@ def test_callers_matplotlib_settings_are_left_alone(example):
     import matplotlib
 
     before = matplotlib.rcParams["font.size"]
-    with style.settings():
+    with style.house_style():
         assert matplotlib.rcParams["font.size"] != before
     assert matplotlib.rcParams["font.size"] == before
 
@@ -179,7 +179,7 @@ def test_a_claims_chart_is_readable_on_a_telephone():
 
 
 def test_low_panels_have_few_ticks():
-    relu = answer(read_run(places.RECORDED / "h200" / "relu"))
+    relu = judge_run(read_run(places.RECORDED / "h200" / "relu"))
     figure = speedup_figure(relu.run, relu.comparison, "cold")
     assert len(figure.axes) == 3, "a panel per dtype, each of them low"
     for axis in figure.axes:
@@ -200,7 +200,7 @@ def test_the_name_of_a_floor_covers_no_points(example, x, at):
 
 
 def test_long_names_of_cases_leave_each_panel_its_height_and_ticks():
-    shown = answer(read_run(places.RECORDED / "h100" / "peers" / "draw_axis_unseen"))
+    shown = judge_run(read_run(places.RECORDED / "h100" / "peers" / "draw_axis_unseen"))
     figure = speedup_figure(shown.run, shown.comparison, "cold")
     for axis in figure.axes:
         low, high = axis.get_ylim()

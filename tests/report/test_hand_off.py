@@ -8,7 +8,7 @@ import pytest
 
 from kernelbench.core import places
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.report.hand_off import HandOff, commands, hand_off, kept_options
+from kernelbench.report.hand_off import ProfilerCommands, hand_off, kept_options, profiler_commands
 from kernelbench.runs.results import read_run
 from kernelbench.walks.request import Request, read_suites
 
@@ -34,10 +34,10 @@ def test_every_recorded_row_is_selected_by_its_command() -> None:
 
 
 def test_ncu_records_the_launches_of_the_row() -> None:
-    found = commands("softmax", {"seq": "8"}, "ft", ["softmax_k<float>", "b", "b"])
+    found = profiler_commands("softmax", {"seq": "8"}, "ft", ["softmax_k<float>", "b", "b"])
     assert options(found.ncu, "--kernel-name") == ["regex:^(softmax_k<float>|b)$"]
     assert options(found.ncu, "--launch-count") == ["3"]
-    library = commands("softmax", {"seq": "8"}, "torch", [])
+    library = profiler_commands("softmax", {"seq": "8"}, "torch", [])
     assert "--kernel-name" not in library.ncu
 
 
@@ -67,6 +67,6 @@ def test_options_that_change_the_launches_are_repeated(command: str, kept: tuple
 
 
 def test_a_twin_is_profiled_as_its_original() -> None:
-    found = commands("softmax", {"seq": "8"}, "ft.again", ["k"])
-    assert isinstance(found, HandOff)
+    found = profiler_commands("softmax", {"seq": "8"}, "ft.again", ["k"])
+    assert isinstance(found, ProfilerCommands)
     assert options(found.ncu, "--only") == ["ft"]

@@ -126,7 +126,7 @@ def test_each_gpu_of_published_figures_has_its_own_marker(example: Example, devi
     ("device", "said"),
     [
         ("A100 PCIe 40 GB", "published, A100 PCIe 40 GB"),
-        ("V100, going by a grid of 160 blocks, 2 per multiprocessor", "published, V100"),
+        ("V100, inferred from a grid of 160 blocks, 2 per multiprocessor", "published, V100"),
         ("not stated for this comparison", "published, GPU not stated"),
         (None, "published, GPU not stated"),
     ],

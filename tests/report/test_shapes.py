@@ -50,7 +50,7 @@ def test_a_curve_is_the_cases_that_differ_in_its_parameter_alone(curve):
     keys = [f"n=64 side={side} offset={k} stride=1" for side in ("load", "store") for k in (0, 1, 8)]
     strides = [f"n=64 side=load offset=0 stride={k}" for k in (2, 4)]
     offsets = replace(curve, document={**CURVE, "claim": {**CURVE["claim"], "along": "offset"}})
-    (found,) = sweeps.sweeps(cases_of([*keys, *strides]), [curve, offsets])
+    (found,) = sweeps.case_sweeps(cases_of([*keys, *strides]), [curve, offsets])
     assert [(one.title, list(one.points)) for one in found.curves] == [
         ("side=load", [0, 1, 8]),
         ("side=store", [0, 1, 8]),
@@ -68,7 +68,7 @@ def test_cases_on_curves_have_curves_in_place_of_times_and_speedups(example, cur
 
 def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
     run, _ = without_shapes(example)
-    (sweep,) = sweeps.sweeps(view.cases(run), [curve])
+    (sweep,) = sweeps.case_sweeps(view.cases(run), [curve])
     cases = [key for size, key in sweep.curves[0].points.items() if size < 100]
     counters = Counters(global_load_requests=1, global_load_sectors=5)
     counted = {case: {"ft": Counted(case, "ft", counters)} for case in cases}
@@ -86,7 +86,7 @@ def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
 
 def test_a_sweep_shows_the_best_of_several_copies(example, curve):
     run, _ = without_shapes(example)
-    (sweep,) = sweeps.sweeps(view.cases(run), [curve])
+    (sweep,) = sweeps.case_sweeps(view.cases(run), [curve])
     faster = (
         replace(row, implementation="copy_1", median_s=row.median_s / 2, bandwidth_bytes_per_s=9e12)
         for row in run.rows
@@ -105,18 +105,18 @@ def test_a_sweep_shows_the_best_of_several_copies(example, curve):
 
 def test_an_order_that_begins_another_is_part_of_its_ladder(synthetic_run):
     short, long = claim("order", "short", order=STEPS[:3]), claim("order", "long", order=STEPS)
-    (found,) = ladders.ladders(synthetic_run, [short, long])
+    (found,) = ladders.published_ladders(synthetic_run, [short, long])
     assert (found.order, [one.id for one in found.claims]) == (STEPS, ["short", "long"])
-    assert ladders.ladders(synthetic_run, [claim("order", order=STEPS[:2])]) == []
-    assert ladders.ladders(synthetic_run, [claim("order", order=(*STEPS, "absent"))]) == []
+    assert ladders.published_ladders(synthetic_run, [claim("order", order=STEPS[:2])]) == []
+    assert ladders.published_ladders(synthetic_run, [claim("order", order=(*STEPS, "absent"))]) == []
 
 
 def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
     order = claim("order", order=STEPS)
     figure = {"shape": "not stated", "axis": -1, "dtype": "float32", "us": dict(zip(STEPS, (8, 4, 5, 1), strict=True))}
     order.document.update(device={"name": "a GPU"}, figures=[figure])
-    (ladder,) = ladders.ladders(example.run, [order])
-    shown, cases = ladders.panels(example.run, NONE, ladder)
+    (ladder,) = ladders.published_ladders(example.run, [order])
+    shown, cases = ladders.ladder_panels(example.run, NONE, ladder)
     assert [panel.published for panel in shown] == [True] + 6 * [False]
     assert cases == 6
     axis = ladders.ladder_figure(ladder, shown, palette.looks(example.run, NONE)).axes[0]
@@ -126,20 +126,22 @@ def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
 
 
 def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
-    (ladder,) = ladders.ladders(example.run, [claim("order", order=STEPS, from_columns=128)])
-    assert [panel.title for panel in ladders.panels(example.run, NONE, ladder)[0]] == [
+    (ladder,) = ladders.published_ladders(example.run, [claim("order", order=STEPS, from_columns=128)])
+    assert [panel.title for panel in ladders.ladder_panels(example.run, NONE, ladder)[0]] == [
         "seq=128", "seq=512", "seq=1024",
     ]  # fmt: skip
-    (lent,) = ladders.ladders(example.run, [claim("order", operation="reduce_sum", order=STEPS, from_columns=128)])
-    assert len(ladders.panels(example.run, NONE, lent)[0]) == 6
+    (lent,) = ladders.published_ladders(
+        example.run, [claim("order", operation="reduce_sum", order=STEPS, from_columns=128)]
+    )
+    assert len(ladders.ladder_panels(example.run, NONE, lent)[0]) == 6
 
 
 def test_a_ladder_times_all_steps_of_a_case_by_one_method():
     """At seq=32 the first step took over 200 µs and so has no time by graph, which the other steps have."""
     run = read_run(places.RECORDED / "h200" / "softmax")
     order = claim("order", order=STEPS)
-    (ladder,) = ladders.ladders(run, [order])
-    shown = {panel.title: panel for panel in ladders.panels(run, NONE, ladder)[0]}
+    (ladder,) = ladders.published_ladders(run, [order])
+    shown = {panel.title: panel for panel in ladders.ladder_panels(run, NONE, ladder)[0]}
     events = {
         row.implementation: row.median_s
         for row in run.rows

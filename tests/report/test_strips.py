@@ -27,7 +27,7 @@ def test_every_sample_is_counted(number):
 
 
 def test_a_strip_for_each_measured_row(synthetic_run):
-    made = strips.strips(synthetic_run.samples)
+    made = strips.sample_strips(synthetic_run.samples)
     ok = [row for row in synthetic_run.rows if row.status == "ok"]
     assert set(made) == {(row.case, row.implementation, row.cache, row.method) for row in ok}
-    assert strips.strips(synthetic_run.samples.iloc[:0]) == {}
+    assert strips.sample_strips(synthetic_run.samples.iloc[:0]) == {}

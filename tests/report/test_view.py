@@ -97,14 +97,14 @@ def test_inputs_never_read():
 
 
 def test_answer_counts_verdicts(example):
-    assert view.answer(example.verdicts, "Fake GPU") == (
+    assert view.claims_answer(example.verdicts, "Fake GPU") == (
         "1 of 3 published claims holds on Fake GPU; 1 holds in part, 1 is not decided."
     )
     first = example.verdicts[0]
-    assert view.answer([first], "Fake GPU") == "The published claim holds on Fake GPU."
+    assert view.claims_answer([first], "Fake GPU") == "The published claim holds on Fake GPU."
     twice = [replace(first, verdict="does not hold")] * 2
-    assert view.answer(twice, "Fake GPU") == "2 of 2 published claims do not hold on Fake GPU."
-    assert "No published claim" in view.answer([], "Fake GPU")
+    assert view.claims_answer(twice, "Fake GPU") == "2 of 2 published claims do not hold on Fake GPU."
+    assert "No published claim" in view.claims_answer([], "Fake GPU")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def members(rest: bytes) -> Iterator[str]:
 
 def test_a_new_run_has_its_header_and_no_rows(tmp_path: Path) -> None:
     Store(tmp_path / "deep" / "run")
-    header = ",".join(columns.names(RESULTS))  # as plain as any reader takes it
+    header = ",".join(columns.column_names(RESULTS))  # as plain as any reader takes it
     assert (tmp_path / "deep" / "run" / RESULTS_FILE).read_bytes() == f"{header}\n".encode()
 
 
@@ -112,7 +112,7 @@ def test_samples_are_a_member_a_row_and_read_as_one_file(tmp_path: Path) -> None
     store = Store(tmp_path)
     for case in ("a", "b", "c"):
         store.append([{**ROW, "case": case}], [(case, *sample[1:]) for sample in SAMPLES])
-    header = ",".join(columns.names(columns.SAMPLES))
+    header = ",".join(columns.column_names(columns.SAMPLES))
     texts = list(members((tmp_path / SAMPLES_FILE).read_bytes()))
     times = " ".join(["2.643e-05"] * 3)
     assert [text.splitlines()[0] for text in texts] == [header, *(f"{c},ft,cold,events,0-2,{times}" for c in "abc")]
@@ -246,7 +246,7 @@ def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
-    assert set(records.TEXTS) <= set(columns.names(RESULTS))
+    assert set(records.TEXTS) <= set(columns.column_names(RESULTS))
     units = {column.name for column in RESULTS if column.unit}
     assert not units & set(records.TEXTS)
 

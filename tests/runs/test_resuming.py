@@ -14,7 +14,7 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.contents import contents_of
 from kernelbench.runs.environment import calls_text
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
-from kernelbench.runs.resuming import earlier_session, resumed, unfinished
+from kernelbench.runs.resuming import earlier_session, resumed_environment, unfinished_plans
 from kernelbench.runs.rows import launches_cell
 from tests.fake_gpu import implementation
 from tests.runs.test_runs import Said
@@ -72,7 +72,7 @@ def left(
     """Which of the two cases are to be measured, and what is said."""
     said = Said()
     earlier = earlier_session(folder, STATE, resume=True)
-    found = unfinished(earlier, plans(*names, binary=binary), caches, said)
+    found = unfinished_plans(earlier, plans(*names, binary=binary), caches, said)
     return [CASES.index(plan.case) for plan in found], said.lines
 
 
@@ -80,7 +80,7 @@ def test_a_new_folder_has_nothing_finished(tmp_path: Path) -> None:
     for resume in (False, True):
         assert earlier_session(tmp_path, STATE, resume=resume) is None
     said, whole = Said(), plans()
-    assert unfinished(None, whole, ("cold",), said) == whole
+    assert unfinished_plans(None, whole, ("cold",), said) == whole
     assert said.lines == []
 
 
@@ -210,7 +210,7 @@ def test_rows_of_a_users_call_whose_file_is_another_one_are_not_gone_on_with(tmp
     assert earlier_session(folder, {**STATE, "calls": found[1]}, resume=True)
     earlier = earlier_session(folder, STATE, resume=True)
     assert earlier is not None
-    assert resumed(earlier, STATE)["calls"] == found[0], "and is kept where it is not asked for"
+    assert resumed_environment(earlier, STATE)["calls"] == found[0], "and is kept where it is not asked for"
     with pytest.raises(ResultsError, match="the file of softmax/mine has changed"):
         earlier_session(folder, {**STATE, "calls": found[2]}, resume=True)
 
@@ -220,7 +220,7 @@ def test_the_environment_keeps_what_the_earlier_session_began_with(tmp_path: Pat
     folder = make(tmp_path, code=code, implementations={"ft": {"summary": "then"}, "naive": {"summary": "then"}})
     earlier = earlier_session(folder, STATE, resume=True)
     assert earlier is not None
-    state = resumed(earlier, STATE)
+    state = resumed_environment(earlier, STATE)
     assert (state["started"], state["resumed"], state["code"]) == ("earlier", ["now"], code)
     assert state["implementations"] == {"ft": {"summary": "then"}, "naive": {"summary": "now"}}
 
@@ -230,7 +230,7 @@ def test_launches_too_long_to_be_kept_whole_are_known_again(tmp_path: Path) -> N
     folder = make(tmp_path, *(row(case, launches=launches_cell(plan)) for case in CASES))
     planned = (Planned(implementation("naive"), plan, BINARY),)
     earlier = earlier_session(folder, STATE, resume=True)
-    assert unfinished(earlier, [CasePlan(case, planned) for case in CASES], ("cold",), Said()) == ()
+    assert unfinished_plans(earlier, [CasePlan(case, planned) for case in CASES], ("cold",), Said()) == ()
 
 
 FIRST, SECOND = row(CASES[0]), row(CASES[1])

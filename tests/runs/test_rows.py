@@ -74,8 +74,8 @@ def one_row(**changes: Any) -> dict[str, Any]:
 
 def test_every_cell_has_a_column_and_every_column_is_filled_somewhere() -> None:
     timed, counted = one_row(), one_row(measurements=(), counters=COUNTED)
-    assert set(timed) | set(counted) == set(columns.names(RESULTS))
-    assert set(counted) - set(timed) == set(columns.names(columns.COUNTERS))
+    assert set(timed) | set(counted) == set(columns.column_names(RESULTS))
+    assert set(counted) - set(timed) == set(columns.column_names(columns.COUNTERS))
 
 
 def test_the_case_is_told_as_text_and_in_parts() -> None:

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
-from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_unprintable, kept
+from kernelbench.core.texts import MAX_TEXT, csv_cell, from_cell, is_unprintable, kept_text
 from kernelbench.runs import files, records, results
 from kernelbench.runs.environment import implementations_text
 from kernelbench.runs.records import RESULTS
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
-from kernelbench.runs.row_checks import read_cells, written
+from kernelbench.runs.row_checks import cell_text, read_cells
 from kernelbench.runs.rows import rows_of, samples_of
 from tests.runs.test_results import ROW, SAMPLES
 from tests.runs.test_rows import BINARY, CASE, COUNTED, LIMITS, OPERATION, measured, result
@@ -43,7 +43,7 @@ FREE = [
 ]  # fmt: skip
 WHOLE = [*records.WHOLE[1:], *records.COUNTER_COLUMNS]  # axis aside
 NUMBERS = [
-    name for name in columns.names(RESULTS)
+    name for name in columns.column_names(RESULTS)
     if name not in (*records.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
 ]  # fmt: skip
 often = settings(
@@ -63,7 +63,7 @@ def read_back(rows: list[Mapping[str, Any]], samples: Any = ()) -> results.Run:
 
 def same(found: Any, given_: Any) -> bool:
     """A number as it was written, to nine digits; nothing as nothing."""
-    text = written(given_)
+    text = cell_text(given_)
     return found is None if not text else float(found) == float(text)
 
 
@@ -81,7 +81,7 @@ def test_every_text_and_every_number_of_a_row_comes_back(
     found = {**vars(row), **vars(row.counters)}
     for name, word in {**words, "launches": launches}.items():
         text = "; ".join(row.launch_texts) if name == "launches" else found[name]
-        assert text == kept(word)
+        assert text == kept_text(word)
         assert len(text) <= MAX_TEXT
         assert not [one for one in text if is_unprintable(one) and one != "\n"]
     assert [name for name, figure in figures.items() if not same(found[name], figure)] == []
@@ -104,8 +104,8 @@ def test_counters_whose_lanes_come_to_more_than_a_number_holds_are_read() -> Non
 def test_a_long_text_comes_back_shortened(word: str) -> None:
     run = read_back([{**ROW, "reason": word, "launches": word, "disturbed": word}])
     (row,) = run.rows
-    assert row.reason == "; ".join(row.launch_texts) == row.disturbed == kept(word)
-    assert len(kept(word)) <= MAX_TEXT
+    assert row.reason == "; ".join(row.launch_texts) == row.disturbed == kept_text(word)
+    assert len(kept_text(word)) <= MAX_TEXT
 
 
 @pytest.mark.parametrize("name", [one.name for one in RESULTS if one.infinite])
@@ -139,7 +139,7 @@ def test_whatever_a_kernel_makes_of_its_row_the_row_can_be_read(data: st.DataObj
     rows = rows_of("s", operation, found, LIMITS)
     run = read_back(rows, samples_of(found, rows))
     assert len(run.rows) == len(rows)
-    assert {row.reason for row in run.rows} == {kept(from_cell(written(row["reason"]))) for row in rows}
+    assert {row.reason for row in run.rows} == {kept_text(from_cell(cell_text(row["reason"]))) for row in rows}
     assert (run.samples["seconds"] > 0).all()
 
 
@@ -180,14 +180,14 @@ def test_a_parameter_may_be_called_as_a_column_is() -> None:
 @settings(max_examples=300, deadline=None)
 @example("'=1")
 def test_a_cell_is_what_it_was(text: str) -> None:
-    assert from_cell(cell(text)) == text
-    assert kept(kept(text)) == kept(text)
-    kept(text).encode()
+    assert from_cell(csv_cell(text)) == text
+    assert kept_text(kept_text(text)) == kept_text(text)
+    kept_text(text).encode()
 
 
 def test_a_text_says_how_much_of_it_is_left_out() -> None:
-    assert kept("x" * MAX_TEXT) == "x" * MAX_TEXT
-    assert kept("x" * 29_401) == "x" * 19_960 + "... (9441 more characters)"
+    assert kept_text("x" * MAX_TEXT) == "x" * MAX_TEXT
+    assert kept_text("x" * 29_401) == "x" * 19_960 + "... (9441 more characters)"
     (row,) = rows_of("s", OPERATION, result(reason="x" * 100_000_000), LIMITS)
     assert row["reason"] == "x" * 3_960 + "... (99996040 more characters)"
 
@@ -248,7 +248,7 @@ def test_every_environment_that_is_written_can_be_read(environment: dict[str, An
         read = files.read_environment(Path(folder) / ENVIRONMENT_FILE)
     for name in ("title", "command", "started"):
         if isinstance(environment.get(name), str):
-            assert read[name] == kept(environment[name])
+            assert read[name] == kept_text(environment[name])
 
 
 def test_an_environment_that_is_too_deep_or_too_large_or_no_json_is_mended(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_who_a_users_kernel_says_it_is_can_be_read(tmp_path: Path) -> None:
 def earlier_line(row: Mapping[str, Any]) -> str:
     """A line of results.csv as it was written when nothing was cleaned, lone surrogates aside, which it could not."""
     text = io.StringIO()
-    cells = [str(row.get(name, "")) for name in columns.names(RESULTS)]
+    cells = [str(row.get(name, "")) for name in columns.column_names(RESULTS)]
     first = ("=", "+", "-", "@", "\t", "\r")
     cells = [f"'{one}" if one.startswith(first) and one not in ("-1", "-inf") else one for one in cells]
     csv.writer(text, lineterminator="\n").writerows([cells])
@@ -307,10 +307,10 @@ def test_rows_of_the_version_before_are_read(reason: str, tmp_path: Path) -> Non
     rows = [{**ROW, "reason": reason, "max_absolute_error": "inf"}, {**ROW, "implementation": "naive"}]
     folder = earlier_run(tmp_path, *rows)
     run = read_run(folder)
-    assert [row.reason for row in run.rows] == [kept(reason), ""]
+    assert [row.reason for row in run.rows] == [kept_text(reason), ""]
     assert run.rows[0].max_absolute_error == math.inf
     Store(folder).append([{**ROW, "case": "seq=32"}], [])
-    assert [row.reason for row in read_run(folder).rows] == [kept(reason), "", ""], "and are gone on with"
+    assert [row.reason for row in read_run(folder).rows] == [kept_text(reason), "", ""], "and are gone on with"
 
 
 @pytest.mark.parametrize("reason", ['"\r\x85\u2028\n=1\0,"', "a\rb"])

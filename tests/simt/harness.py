@@ -11,7 +11,7 @@ from kernelbench.core.counters import Counters
 from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.grouping import MachineLines
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
@@ -55,7 +55,7 @@ class Kernels:
         key = entry, entry in self._lines
         if key not in self._programs:
             lines = self._lines.get(entry, {})
-            self._programs[key] = lower(flatten(self.module, entry), self.module, native.has_operation, lines)
+            self._programs[key] = lower(inline_calls(self.module, entry), self.module, native.has_operation, lines)
         return self._programs[key]
 
     def run(

@@ -11,13 +11,13 @@ from kernelbench.core.errors import KernelbenchError
 from kernelbench.core.tensor_maps import Tiling
 from kernelbench.simt import native
 from kernelbench.simt.device_memory import ALIGNMENT, RED_ZONE
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.interface import LANES, NONE, Kind
 from kernelbench.simt.lower import lower
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
-from kernelbench.simt.tensor_maps import descriptor
+from kernelbench.simt.tensor_maps import tensor_map_bytes
 from tests.simt.programs import Builder
 
 CHECKS = (*native.SANITIZE, "-O0")  # g++ takes half as long, and what is run is little
@@ -39,7 +39,7 @@ def recorded(machine: Machine, memory: int) -> int:
         module = parse(path.read_text())
         for name in [name for name, one in module.functions.items() if one.entry]:
             try:
-                program = lower(flatten(module, name), module, native.has_operation)
+                program = lower(inline_calls(module, name), module, native.has_operation)
             except KernelbenchError:
                 continue
             for strict in (False, True):
@@ -118,7 +118,7 @@ def tensor_maps(chance: random.Random, memory: int) -> bytes:
         shape = tuple(chance.choice([1, 3, 16, 40]) for _ in range(chance.randrange(3)))
         box, steps = tuple(chance.choice([1, 2, 9]) for _ in shape), tuple(chance.choice([1, 3]) for _ in shape)
         one = bytearray(
-            descriptor(Tiling("float32", (*shape, 16), (*box, 4), steps=(*steps, 1), swizzle="64B"), memory)
+            tensor_map_bytes(Tiling("float32", (*shape, 16), (*box, 4), steps=(*steps, 1), swizzle="64B"), memory)
         )
         for _ in range(number % 2 * chance.randrange(1, 4)):
             one[chance.randrange(16, 88)] = chance.choice([0, 1, 5, 16, 255])

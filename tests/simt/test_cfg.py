@@ -8,10 +8,10 @@ import pytest
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt.cfg import ControlFlow, control_flow
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.ir import Function, Instruction
 from kernelbench.simt.parse import parse
-from kernelbench.simt.usage import reads, writes
+from kernelbench.simt.usage import registers_read, registers_written
 
 PTX = Path(__file__).with_name("ptx")
 REGISTERS = ".reg .pred %p<9>, q; .reg .b32 %r<99>; .reg .b64 %rd<9>;"
@@ -19,7 +19,7 @@ REGISTERS = ".reg .pred %p<9>, q; .reg .b32 %r<99>; .reg .b64 %rd<9>;"
 
 def function(body: str) -> Function:
     text = f".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{ {REGISTERS}\n{body}\n}}"
-    return flatten(parse(text), "k")
+    return inline_calls(parse(text), "k")
 
 
 def flow(body: str) -> ControlFlow:
@@ -192,12 +192,12 @@ def test_registers_that_may_be_read_first(name: str) -> None:
 
 def test_an_accumulator_is_read_and_written() -> None:
     (one,) = function("wgmma.mma_async.x {%r1, %r2}, %rd1, %rd2, 1;").instructions
-    assert {item.name for item in reads(one)} == {"%r1", "%r2", "%rd1", "%rd2"}
-    assert {item.name for item in writes(one)} == {"%r1", "%r2"}
+    assert {item.name for item in registers_read(one)} == {"%r1", "%r2", "%rd1", "%rd2"}
+    assert {item.name for item in registers_written(one)} == {"%r1", "%r2"}
 
 
 def by_line(name: str) -> tuple[ControlFlow, list[Instruction]]:
-    code = flatten(parse((PTX / "flow.ptx").read_text()), name)
+    code = inline_calls(parse((PTX / "flow.ptx").read_text()), name)
     return control_flow(code), list(code.instructions)
 
 

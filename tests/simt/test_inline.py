@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core.errors import PtxError
-from kernelbench.simt.inline import MOST_CALLS_DEEP, flatten
+from kernelbench.simt.inline import MOST_CALLS_DEEP, inline_calls
 from kernelbench.simt.ir import Address, Function, Guard, Instruction, Label, Not, Register, Symbol
 from kernelbench.simt.parse import parse
 
@@ -30,7 +30,7 @@ CALL = "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twi
 
 
 def flat(body: str, before: str = TWICE) -> Function:
-    return flatten(parse(f"{HEAD}{before}\n.entry k()\n{{ .reg .pred %p<3>; .reg .b32 %r<9>;\n{body}\n}}"), "k")
+    return inline_calls(parse(f"{HEAD}{before}\n.entry k()\n{{ .reg .pred %p<3>; .reg .b32 %r<9>;\n{body}\n}}"), "k")
 
 
 def check(function: Function) -> None:
@@ -48,7 +48,7 @@ def check(function: Function) -> None:
 
 def test_a_kernel_without_calls_stays_as_it_is() -> None:
     module = parse((PTX / "tables.ptx").read_text())
-    assert flatten(module, "tables") == module.functions["tables"]
+    assert inline_calls(module, "tables") == module.functions["tables"]
 
 
 def test_a_call_becomes_the_body_with_the_variables_of_the_caller() -> None:
@@ -69,7 +69,7 @@ def test_a_call_becomes_the_body_with_the_variables_of_the_caller() -> None:
 
 def test_inlined_code_keeps_text_line_and_source() -> None:
     module = parse((PTX / "calls.ptx").read_text())
-    function = flatten(module, "calls")
+    function = inline_calls(module, "calls")
     original = {one.ptx_line: one for one in module.functions["scaled"].instructions}
     copies = [one for one in function.instructions if one.ptx_line in original]
     assert len(copies) >= 2 * len(original)
@@ -128,7 +128,7 @@ def test_every_kind_of_operand_is_renamed() -> None:
 
 
 def test_a_failed_assertion_is_a_trap() -> None:
-    function = flatten(parse((PTX / "calls.ptx").read_text()), "guarded")
+    function = inline_calls(parse((PTX / "calls.ptx").read_text()), "guarded")
     (trap,) = [one for one in function.instructions if one.opcode == ("trap",)]
     assert "__assertfail" in trap.text
 
@@ -142,7 +142,7 @@ def test_a_failed_assertion_is_a_trap() -> None:
 )
 def test_what_is_refused_is_named_with_its_line(name: str, reason: str) -> None:
     with pytest.raises(PtxError, match=f"^kernel '?{name}'?.*{reason}"):
-        flatten(parse((PTX / "calls.ptx").read_text()), name)
+        inline_calls(parse((PTX / "calls.ptx").read_text()), name)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def layout() -> str:
 
 
 def test_both_sides_have_the_same(layout: str) -> None:
-    assert list(interface.differing(layout)) == []
+    assert list(interface.layout_differences(layout)) == []
     names = {line.split()[0] for line in layout.splitlines()}
     assert names >= {"Launch", "Launch.grid", "Counters.wavefronts", "CHUNK", "Special", "FaultKind"}
 
@@ -41,7 +41,7 @@ def test_two_fields_that_change_places_are_named(
     swap = {one: other, other: one}
     moved = [(swap.get(name, name), kind) for name, kind in fields]
     monkeypatch.setattr(interface, structure, type(structure, (ctypes.Structure,), {"_fields_": moved}))
-    named = [line.split(":")[0] for line in interface.differing(layout)]
+    named = [line.split(":")[0] for line in interface.layout_differences(layout)]
     assert sorted(named) == sorted((f"{structure}.{one}", f"{structure}.{other}"))
 
 
@@ -61,7 +61,7 @@ def test_two_fields_that_change_places_are_named(
 )  # fmt: skip
 def test_what_the_runtime_has_differently_is_named(layout: str, old: str, new: str, named: list[str]) -> None:
     assert old in layout
-    found = list(interface.differing(layout.replace(old, new, 1)))
+    found = list(interface.layout_differences(layout.replace(old, new, 1)))
     assert [line.split(":")[0] for line in found] == named
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import lower as lowering
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.interface import LANES, NONE, BarrierForm, Kind
 from kernelbench.simt.lower.program import Lowered, Program
 from kernelbench.simt.parse import parse
@@ -38,7 +38,7 @@ KERNEL = """.visible .entry k(.param .u64 k_x, .param .align 8 .b8 k_pair[24], .
 
 def lowered(body: str) -> Program:
     module = parse(HEADER + KERNEL.replace("BODY", body))
-    return lowering.lower(flatten(module, "k"), module, lambda name: name != "cpasync_5")
+    return lowering.lower(inline_calls(module, "k"), module, lambda name: name != "cpasync_5")
 
 
 def one(body: str) -> Lowered:
@@ -221,7 +221,7 @@ def test_additions_of_one_that_count_lanes(body: str, counts: bool) -> None:
     """Those that ptxas makes ATOMS.POPC.INC of, for sm_80 and later."""
     assert one(body).f == (1 if counts else NONE)
     module = parse((HEADER + KERNEL.replace("BODY", body)).replace("sm_90", "sm_75"))
-    assert lowering.lower(flatten(module, "k"), module, lambda name: True).code[0].f == NONE
+    assert lowering.lower(inline_calls(module, "k"), module, lambda name: True).code[0].f == NONE
 
 
 def test_copy_that_may_be_ignored() -> None:
@@ -263,7 +263,7 @@ def test_table_of_branches() -> None:
 
 def test_code_after_the_end_is_an_exit() -> None:
     module = parse(HEADER + KERNEL.replace("BODY", "@%p1 bra END;").replace("ret;", "ret; END:"))
-    program = lowering.lower(flatten(module, "k"), module, lambda name: True)
+    program = lowering.lower(inline_calls(module, "k"), module, lambda name: True)
     assert program.code[0].target == len(program.code) - 1
     assert program.code[-1].kind is Kind.EXIT
     assert len(program.sources) == len(program.code)
@@ -345,7 +345,7 @@ def test_refused_with_its_place(text: str) -> None:
 def test_an_operation_that_the_runtime_lacks_is_refused() -> None:
     module = parse(HEADER + KERNEL.replace("BODY", "st.shared.u32 [tile], %r1;"))
     with pytest.raises(PtxError, match=r"not supported .*st_shared_u32_32"):
-        lowering.lower(flatten(module, "k"), module, lambda name: False)
+        lowering.lower(inline_calls(module, "k"), module, lambda name: False)
 
 
 def test_registers_that_are_never_alive_together_share_a_slot() -> None:

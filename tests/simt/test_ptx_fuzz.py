@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt.cfg import control_flow
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.parse import parse
 
 EXAMPLES = int(os.environ.get("KERNELBENCH_FUZZ_EXAMPLES", "300"))
@@ -55,7 +55,7 @@ def _follow(text: str) -> str | None:
         if not (function.entry and function.defined):
             continue
         try:
-            flat = flatten(module, name)
+            flat = inline_calls(module, name)
             found = control_flow(flat)
         except PtxError as error:
             refusal = str(error)

@@ -7,7 +7,7 @@ import pytest
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import simulate
-from kernelbench.simt.inline import flatten
+from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.parse import parse
 from kernelbench.simt.recursion import recursive_functions
 from tests.simt.harness import Kernels, Load
@@ -152,7 +152,7 @@ def test_a_routine_follows_the_kernel_once() -> None:
         "st.param.b32 [p], %r1; call (q), f, (p); ld.param.b32 %r2, [q]; st.param.b32 [r], %r2; ret; }\n"
         ".visible .entry k() { .param .b32 p, q; call (q), f, (p); call (q), f, (p); }\n"
     )
-    flat = flatten(parse(HEAD + body), "k")
+    flat = inline_calls(parse(HEAD + body), "k")
     assert [one.name for one in flat.routines] == ["f"]
     opcodes = [one.opcode[0] for one in flat.instructions]
     assert opcodes[:3] == ["call", "call", "exit"]
@@ -162,4 +162,4 @@ def test_a_routine_follows_the_kernel_once() -> None:
 
 def test_a_kernel_cannot_be_called() -> None:
     with pytest.raises(PtxError, match=re.escape("'k' is a kernel, which cannot be called")):
-        flatten(parse(HEAD + ".visible .entry k() { call k; ret; }\n"), "k")
+        inline_calls(parse(HEAD + ".visible .entry k() { call k; ret; }\n"), "k")

@@ -43,8 +43,8 @@ def gpu(project: Project, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise NoCounters(seen["unavailable"])
         return "ncu"
 
-    monkeypatch.setattr(passes, "profile", profile)
-    monkeypatch.setattr(passes, "profiler", profiler)
+    monkeypatch.setattr(passes, "profile_items", profile)
+    monkeypatch.setattr(passes, "find_profiler", profiler)
     monkeypatch.setattr(counters, "simulator_for", lambda bench, catalog: InProcessBench(simulator, load_catalog()))
     return seen
 

@@ -18,7 +18,7 @@ from kernelbench.core.hardware_counters import ProfiledLaunch
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.measure.profiling import reports
 from kernelbench.measure.profiling.passes import Profiled
-from kernelbench.report.explanation import explanations
+from kernelbench.report.explanation import run_explanations
 from kernelbench.runs.results import read_run, without_twins
 from kernelbench.walks import explain as walk
 from kernelbench.walks.explain import explain as explain_walk
@@ -105,7 +105,7 @@ def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, comman
 
 def test_a_simulated_run_is_explained_by_its_own_counters(project: Project, simulator: FakeSimulator) -> None:
     (answer,) = run_walk(Request((str(project.suite("compiled, good")),)), ConsoleProgress())
-    cases, source = explanations(answer.run, answer.ledger)
+    cases, source = run_explanations(answer.run, answer.ledger)
     assert source == "this run's own counters"
     assert [list(case.counted) for case in cases] == [["compiled", "good"]] * 2 + [["good"]]
     page = report(answer, answer.run.folder / "report.html")
@@ -120,11 +120,11 @@ def test_a_timed_run_is_explained_by_the_recorded_simulator_run(
     list(run_walk(Request((suite,), out=recorded), ConsoleProgress()))
     monkeypatch.setattr(devices, "open_device", lambda name: project.device)
     (answer,) = run_walk(Request((suite,), filters=("columns=8",), quick=True), ConsoleProgress())
-    cases, source = explanations(answer.run, answer.ledger)
+    cases, source = run_explanations(answer.run, answer.ledger)
     assert source == "the recorded simulator run of this suite"
     assert [case.case.split()[0] for case in cases] == ["columns=8"]
     empty = replace(answer.run, environment={**answer.run.environment, "suite": "another"})
-    assert explanations(empty, answer.ledger) == ([], "")
+    assert run_explanations(empty, answer.ledger) == ([], "")
 
 
 RECORDED = [path for path in places.RECORDED.glob("h200/*") if (places.RECORDED / "simulated" / path.name).is_dir()]
@@ -134,7 +134,7 @@ RECORDED = [path for path in places.RECORDED.glob("h200/*") if (places.RECORDED 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
 def test_no_measured_time_is_below_its_bound(folder: Path) -> None:
     run = without_twins(read_run(folder))
-    cases, _ = explanations(run, read_ledger(places.LEDGER))
+    cases, _ = run_explanations(run, read_ledger(places.LEDGER))
     shortest: dict[tuple[str, str], float] = {}
     for row in run.rows:
         if row.cache == "cold" and row.status == "ok" and row.min_s is not None:
@@ -167,7 +167,7 @@ def here(monkeypatch: pytest.MonkeyPatch, simulator: FakeSimulator) -> dict[str,
         return Profiled(dict.fromkeys(names, (launch,)), 1.0)
 
     monkeypatch.setattr(walk, "gpu_here", gpu_here)
-    monkeypatch.setattr(walk, "profiled", profiled)
+    monkeypatch.setattr(walk, "profile_plans", profiled)
     return found
 
 

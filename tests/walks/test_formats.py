@@ -59,7 +59,7 @@ def test_a_comparison_is_that_of_its_file_and_leaves_the_folder_as_it_is(command
     read = {form: printed(command(*COMMANDS["compare"], "--format", form)).strip() for form in READ}
     assert {path: path.stat().st_mtime_ns for path in SOFTMAX.rglob("*")} == before
     rows = READ["csv"](read["csv"])
-    assert list(rows[0]) == columns.names(COMPARISON)
+    assert list(rows[0]) == columns.column_names(COMPARISON)
     assert {row["implementation"] for row in rows} == {"ft", "oneflow"}
     document = json.loads(read["json"])
     assert (document["device"], len(document["rows"])) == ("NVIDIA H200", len(rows))

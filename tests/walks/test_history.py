@@ -51,7 +51,7 @@ def test_the_answer_comes_first_then_the_step_and_its_suspects(nightly: Path, co
 
 def test_csv_and_json_have_every_row(nightly: Path, command: Command) -> None:
     lines = list(csv.DictReader(io.StringIO(ended(0, command("history", "--format", "csv"))[0])))
-    assert list(lines[0]) == columns.names(columns.HISTORY)
+    assert list(lines[0]) == columns.column_names(columns.HISTORY)
     assert [(line["implementation"], bool(line["step"])) for line in lines] == [("good", True), ("other", False)] * 2
     assert {line["runs"] for line in lines} == {"4"}
     (found,) = json.loads(ended(0, command("history", "--format", "json"))[0])["histories"]
@@ -84,9 +84,8 @@ def test_only_runs_of_one_gpu_model_are_set_against_each_other(nightly: Path, co
     assert "small on Fake GPU: 0 of 4 rows changed over 2 runs" in told
     assert "small on Other GPU: 0 of 4 rows changed over 2 runs" in told
     change(runs[3], device={"name": "Third GPU"})
-    assert f"Left out: {runs[3]}: the only run of small on Third GPU" in " ".join(
-        ended(0, command("history"))[0].split()
-    )
+    told = " ".join(ended(0, command("history"))[0].split())
+    assert f"{runs[3].name} the only run of small on Third GPU" in told[told.index("Left out") :]
 
 
 def test_runs_that_do_not_belong_are_left_out_with_the_reason(
@@ -102,13 +101,15 @@ def test_runs_that_do_not_belong_are_left_out_with_the_reason(
     ended(0, command("run", project.root / "suites" / "small.yaml", "--only", "good", "--no-report"))
     told = " ".join(ended(0, command("history"))[0].split())
     assert "changed over 3 runs" in told
-    for said in (
-        f"{runs[0]}: environment.json does not say when it was started",
-        f"{runs[1]}: a run of `kernelbench gate`, whose HEAD may never have been merged",
-        f"{sorted(nightly.glob('2*'))[-1]}: a run of the simulator, which has no times",
-        f"{nightly / 'damaged' / 'environment.json'}: cannot be read",
+    left_out = json.loads(ended(0, command("history", "--format", "json"))[0])["left_out"]
+    for place, reason in (
+        (runs[0], "environment.json does not say when it was started"),
+        (runs[1], "a run of `kernelbench gate`, whose HEAD may never have been merged"),
+        (sorted(nightly.glob("2*"))[-1], "a run of the simulator, which has no times"),
+        (nightly / "damaged" / "environment.json", "cannot be read"),
     ):
-        assert f"Left out: {said}" in told
+        assert any(one.startswith(f"{place}: {reason}") for one in left_out)
+        assert f"{place.relative_to(nightly)} {reason}" in told[told.index("Left out") :]
 
 
 def test_a_folder_of_folders_is_read_and_another_suite_is_not(

@@ -41,7 +41,7 @@ def test_rows_are_those_of_the_file_with_values_and_axes(softmax: kernelbench.Lo
     with gzip.open(SOFTMAX / "results.csv.gz", "rt", newline="") as file:
         written = list(csv.DictReader(file))
     rows = softmax.rows
-    assert list(rows.columns) == [*columns.names(RESULTS), "seq"]
+    assert list(rows.columns) == [*columns.column_names(RESULTS), "seq"]
     assert len(rows) == len(written) > 200
     for name in ("case", "implementation", "status", "method"):
         assert list(rows[name]) == [row[name] for row in written]
@@ -55,10 +55,10 @@ def test_rows_are_those_of_the_file_with_values_and_axes(softmax: kernelbench.Lo
 def test_tables_and_records_say_the_same(softmax: kernelbench.LoadedRun) -> None:
     table, answer = softmax.comparison("torch"), softmax.answer("torch")
     assert set(table["baseline"]) == {"torch"}
-    assert list(table.columns) == [*columns.names(COMPARISON), "seq"]
+    assert list(table.columns) == [*columns.column_names(COMPARISON), "seq"]
     assert [row.implementation for row in answer.comparison] == list(table["implementation"])
     assert set(softmax.comparison()["baseline"]) == {"ft"}, "the suite's"
-    assert list(softmax.claims.columns) == columns.names(columns.CLAIMS)
+    assert list(softmax.claims.columns) == columns.column_names(columns.CLAIMS)
     assert [one.verdict for one in softmax.answer().verdicts] == list(softmax.claims["verdict"])
     assert len(softmax.samples) > 1000
     assert (softmax.suite, softmax.device, softmax.folder) == ("softmax", "NVIDIA H200", SOFTMAX)

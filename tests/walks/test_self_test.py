@@ -11,7 +11,7 @@ import pytest
 from kernelbench import devices
 from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.compare import noise
-from kernelbench.compare.answer import answer
+from kernelbench.compare.answer import judge_run
 from kernelbench.compare.pairing import side_of
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case
@@ -20,7 +20,7 @@ from kernelbench.measure.tracks import Precision
 from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.twins import implementation
+from kernelbench.planning.twins import find_implementation
 from kernelbench.runs.results import Run, read_run, without_twins
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
@@ -97,7 +97,7 @@ def test_what_it_says_is_on_screen_and_on_the_page(
 
 def test_comparison_and_claims_are_those_of_a_run_without_twins(self_test: Callable[..., Run]) -> None:
     run = self_test(columns="[8, 64]")
-    found = answer(run)
+    found = judge_run(run)
     names = {row.implementation for row in found.run.rows}
     assert {row.implementation for row in found.comparison} == names == set(SECONDS)
     assert set(found.run.samples["implementation"]) == set(SECONDS)
@@ -119,7 +119,7 @@ def test_a_worker_finds_a_twin_by_the_name_of_its_original(tmp_path: Path) -> No
     (tmp_path / "softmax").mkdir()
     (tmp_path / "softmax" / "calls.py").write_text(CALLS.format(names=("good", "other"), role="kernel"))
     found = load_catalog(specimens=True, own=[tmp_path]).implementations["softmax"]
-    twin = implementation(found, "good.again")
+    twin = find_implementation(found, "good.again")
     assert (twin.name, twin.prepare) == ("good.again", found["good"].prepare)
     worker = WorkerBench(noisy, [tmp_path], 60)
     try:

@@ -20,7 +20,7 @@ def random_values(spec: ArraySpec, start: int, size: int, seed: tuple[int, int, 
     """Elements [start, start + size) in storage type. `seed`: numbers of the case, the array and this piece of it,
     which NumPy mixes into one 64-bit number."""
     generator = cupy.random.Generator(cupy.random.XORWOW(_mixed(seed)))
-    values = distributions.draw(cupy, generator, spec, start, size, _mixed(seed[:2]))
+    values = distributions.draw_input(cupy, generator, spec, start, size, _mixed(seed[:2]))
     return dtypes.narrow(cupy, values, spec.dtype)
 
 

@@ -30,7 +30,7 @@ from kernelbench.devices.cuda import array_kernels
 from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors, library_call
 from kernelbench.devices.cuda.host import host_call
-from kernelbench.devices.cuda.properties import existing, properties_of
+from kernelbench.devices.cuda.properties import existing_device, properties_of
 from kernelbench.devices.cuda.tensor_maps import argument_of
 from kernelbench.devices.nvml import open_nvml
 
@@ -49,7 +49,7 @@ class CudaDevice:
     """One GPU; see contracts.Device."""
 
     def __init__(self, number: int) -> None:
-        self._nvml = open_nvml(runtime.deviceGetPCIBusId(existing(number)))
+        self._nvml = open_nvml(runtime.deviceGetPCIBusId(existing_device(number)))
         self._contexts = choose_context(number)
         self._device = cupy.cuda.Device(number)
         self._device.use()

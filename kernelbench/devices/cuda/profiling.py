@@ -9,7 +9,7 @@ from cupy.cuda import nvtx, profiler
 
 
 @contextmanager
-def profiled(name: str) -> Iterator[None]:
+def nvtx_range(name: str) -> Iterator[None]:
     """Record what this thread launches inside, under an NVTX range of that name."""
     profiler.start()
     nvtx.RangePush(name)

@@ -10,7 +10,7 @@ from kernelbench.core.errors import NoDevice
 from kernelbench.core.records import DeviceProperties
 
 
-def existing(number: int) -> int:
+def existing_device(number: int) -> int:
     try:
         count = runtime.getDeviceCount()
     except CUDARuntimeError as error:

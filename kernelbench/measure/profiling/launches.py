@@ -22,7 +22,7 @@ from kernelbench.core.errors import DeviceLost, reason_of
 from kernelbench.core.records import Arrays, Binary, Case, LaunchPlan
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.own_file import CuFile
-from kernelbench.planning.twins import implementation
+from kernelbench.planning.twins import find_implementation
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def launch_all(job: Job, profiled: Profiled, outcomes: TextIO) -> None:
 
 
 def _launch(device: Device, catalog: Catalog, item: Item, arrays: Arrays, profiled: Profiled) -> None:
-    found = implementation(catalog.implementations[item.case.operation], item.name)
+    found = find_implementation(catalog.implementations[item.case.operation], item.name)
     executable = device.executable(found, item.case, item.plan, item.binary, arrays)
     executable()
     device.clock.wait()
@@ -80,12 +80,12 @@ def _launch(device: Device, catalog: Catalog, item: Item, arrays: Arrays, profil
 
 
 def main(arguments: Sequence[str]) -> None:
-    from kernelbench.devices.cuda.profiling import profiled
+    from kernelbench.devices.cuda.profiling import nvtx_range
 
     with open(arguments[0], "rb") as file:
         job: Job = pickle.load(file)
     with open(arguments[1], "w", encoding="utf-8") as outcomes:
-        launch_all(job, profiled, outcomes)
+        launch_all(job, nvtx_range, outcomes)
 
 
 if __name__ == "__main__":

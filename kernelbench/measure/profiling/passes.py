@@ -21,8 +21,8 @@ from kernelbench.measure.bench import Bench, InProcessBench
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import MeasureRequest
 from kernelbench.measure.profiling.launches import Item, Job
-from kernelbench.measure.profiling.probe import NO_GPU, profiler, this_machine
-from kernelbench.measure.profiling.profiler import profile
+from kernelbench.measure.profiling.probe import NO_GPU, find_profiler, this_machine
+from kernelbench.measure.profiling.profiler import profile_items
 from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
 
@@ -48,7 +48,7 @@ class Profiled:
         return {"unavailable": self.unavailable} if self.unavailable else {"seconds": round(self.seconds, 1)}
 
 
-def profiled(
+def profile_plans(
     plans: Iterable[CasePlan], request: MeasureRequest, progress: Progress, folder: Path | None = None
 ) -> Profiled:
     """Profile whatever can run. The report of Nsight Compute stays in `folder`; None: nowhere."""
@@ -60,9 +60,9 @@ def profiled(
     device = request.device if request.device.startswith("cuda") else "cuda"
     job = Job(partial(devices.open_device, device), tuple(request.kernels), request.seed, tuple(items))
     try:
-        ncu = profiler(this_machine())
+        ncu = find_profiler(this_machine())
         with tempfile.TemporaryDirectory() as temporary, progress.stage("Hardware counters", len(items)) as advance:
-            found = profile(job, ncu, folder or Path(temporary), request.patience_s, advance)
+            found = profile_items(job, ncu, folder or Path(temporary), request.patience_s, advance)
     except NoCounters as error:
         return Profiled(unavailable=str(error))
     own = {(one.case.key, one.name): found.launches.get(one.number) or found.reasons[one.number] for one in items}
@@ -82,7 +82,7 @@ def gpu_here(asked: str | None) -> tuple[str, Mapping[str, Any]]:
     return key, device.environment()
 
 
-def beside(case: str, found: Profiled, counted: Mapping[str, Counted | str]) -> list[CountedLaunch]:
+def launches_of_case(case: str, found: Profiled, counted: Mapping[str, Counted | str]) -> list[CountedLaunch]:
     """The launches of one case. `counted`: the simulator's side by implementation, or why it has none."""
     return [launch for name, one in counted.items() for launch in side_by_side(case, name, found.of(case, name), one)]
 

@@ -41,7 +41,7 @@ def this_machine() -> Machine:
     return Machine(os.environ, parameters, os.geteuid() == 0, tuple(sorted(found, key=_version)))
 
 
-def profiler(machine: Machine) -> Path:
+def find_profiler(machine: Machine) -> Path:
     """The `ncu` to use; NoCounters says what is missing: the program, the permission, or the package that reads its
     reports."""
     home = machine.environment.get("CUDA_HOME") or machine.environment.get("CUDA_PATH")

@@ -35,7 +35,7 @@ class Profile:
     reasons: Mapping[int, str]
 
 
-def profile(job: Job, ncu: Path, folder: Path, patience_s: float, advance: Advance) -> Profile:
+def profile_items(job: Job, ncu: Path, folder: Path, patience_s: float, advance: Advance) -> Profile:
     """Profile all items; the report stays in `folder`. `patience_s`: the longest that one run of an item may take.
 
     `advance` is called as items end. NoCounters where ncu cannot read counters here.

@@ -16,7 +16,7 @@ from kernelbench.core.hardware_counters import (
     ProfiledLaunch,
 )
 from kernelbench.core.libraries import import_library
-from kernelbench.core.texts import kept, one_line
+from kernelbench.core.texts import kept_text, one_line
 
 ABSENT, NOT_A_NUMBER = "the report does not have it", "Nsight Compute gave no number (NaN)"
 _MOST_NAME = 200  # characters
@@ -101,13 +101,13 @@ def _range_names(action: Any) -> Iterator[str]:
     state = action.nvtx_state()
     for domain in () if state is None else state.domains():
         for name in state.domain_by_id(domain).push_pop_ranges():
-            yield kept(one_line(name), _MOST_NAME)
+            yield kept_text(one_line(name), _MOST_NAME)
 
 
 def _name(action: Any, base: int) -> str:
-    return kept(one_line(action.name(base)), _MOST_NAME)
+    return kept_text(one_line(action.name(base)), _MOST_NAME)
 
 
 def _text(action: Any, name: str) -> str:
     metric = action.metric_by_name(name)
-    return "" if metric is None else kept(one_line(str(metric.as_string())), _MOST_NAME)
+    return "" if metric is None else kept_text(one_line(str(metric.as_string())), _MOST_NAME)

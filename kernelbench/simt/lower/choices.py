@@ -15,7 +15,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.lower import arithmetic, compare, convert, logic
 from kernelbench.simt.lower.orders import ORDERS
-from kernelbench.simt.usage import reads, writes
+from kernelbench.simt.usage import registers_read, registers_written
 
 # Instructions that only calculate.
 PURE = {key.split(".")[0] for family in (arithmetic, compare, convert, logic) for key in family.TABLE}
@@ -37,7 +37,7 @@ class Choice:
 
 
 def choices(code: Sequence[ir.Instruction], flow: ControlFlow) -> Iterator[Choice]:
-    total = Counter(register for one in code for register in reads(one))
+    total = Counter(register for one in code for register in registers_read(one))
     for block in flow.blocks:
         start = block.start
         for end in range(block.start, block.end + 1):
@@ -67,7 +67,7 @@ def _choices(code: Sequence[ir.Instruction], start: int, end: int, total: Counte
     changed: set[ir.Operand] = set()
     for index in reversed(range(start, end)):
         one, found = code[index], None
-        for register in writes(one):
+        for register in registers_written(one):
             changed.add(register)
             found = _common(found, used.get(register) if seen[register] == total[register] else {})
         if found and _is_checked(one):
@@ -84,7 +84,7 @@ def _uses(
     makes `and.pred` of `a && b` and of `if (a) if (b)`, with `a` as the first operand, which always matters."""
     if not _selects(one):
         always = one.guard is not None or one.opcode[0] == "ld" or CARRY & set(one.opcode)
-        yield from ((register, {} if always else found) for register in reads(one))
+        yield from ((register, {} if always else found) for register in registers_read(one))
         return
     *values, predicate = one.operands[1:] if one.opcode[0] == "selp" else reversed(one.operands[1:])
     known = _register(predicate) not in changed

@@ -18,12 +18,12 @@ from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
 from kernelbench.simt.lower.layout import RESERVED, RESERVED_BYTES, Layout
-from kernelbench.simt.lower.orders import orders
+from kernelbench.simt.lower.orders import access_orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
-from kernelbench.simt.lower.registers import allocate
+from kernelbench.simt.lower.registers import allocate_registers
 from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
 from kernelbench.simt.pointers import function_address
-from kernelbench.simt.usage import reads
+from kernelbench.simt.usage import registers_read
 
 LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend only on the lane
     "%laneid": lambda lane: lane,
@@ -67,9 +67,9 @@ class Context:
         self.patches: dict[int, Patch] = {}
         self.specials: dict[str, SpecialSlot] = {}
         self.variables: set[str] = set()
-        slots = allocate(function.instructions, flow)
-        self._orders = orders(function)
-        self.read = frozenset(register.name for one in function.instructions for register in reads(one))
+        slots = allocate_registers(function.instructions, flow)
+        self._orders = access_orders(function)
+        self.read = frozenset(register.name for one in function.instructions for register in registers_read(one))
         self._registers = slots.offsets
         self.spans = slots.spans
         self.image_offset = slots.bytes

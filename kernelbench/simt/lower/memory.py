@@ -16,7 +16,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context, slot_bytes
 from kernelbench.simt.lower.forms import operands
-from kernelbench.simt.usage import writes
+from kernelbench.simt.usage import registers_written
 
 SPACES = ("global", "shared", "local", "const", "param")
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -157,7 +157,7 @@ def _counts_lanes(context: Context, one: ir.Instruction, name: str, value: ir.Op
         return False
     every_value = 0xFFFFFFFF
     counts = (name == "add" and value.value == 1) or (name == "inc" and value.value & every_value == every_value)
-    return counts and all(register.name not in context.read for register in writes(one))
+    return counts and all(register.name not in context.read for register in registers_written(one))
 
 
 def fence(context: Context, one: ir.Instruction) -> None:

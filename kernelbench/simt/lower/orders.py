@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Order
-from kernelbench.simt.usage import reads, writes
+from kernelbench.simt.usage import registers_read, registers_written
 
 # Above these, an access keeps the order of its opcode: PTX that nvcc did not write must not take forever.
 MOST_STEPS, MOST_COPIES = 1 << 20, 64
@@ -21,7 +21,7 @@ ORDERS = {
 }
 
 
-def orders(function: ir.Function) -> list[int]:
+def access_orders(function: ir.Function) -> list[int]:
     """The Order of each instruction; NONE for plain accesses and other instructions."""
     code = function.instructions
     found = [next((int(ORDERS[part]) for part in one.opcode if part in ORDERS), NONE) for one in code]
@@ -43,9 +43,9 @@ def polling_loads(function: ir.Function) -> Iterator[int]:
             steps += end - index
             if steps > MOST_STEPS:
                 return
-            derived = set(writes(code[index]))
+            derived = set(registers_written(code[index]))
             for one in code[index + 1 : end]:
-                derived.update(writes(one) if derived.intersection(reads(one)) else ())
+                derived.update(registers_written(one) if derived.intersection(registers_read(one)) else ())
             if branch.guard and branch.guard.register in derived:
                 yield index
 

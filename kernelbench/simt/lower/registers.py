@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import Block, ControlFlow
 from kernelbench.simt.interface import LANES
-from kernelbench.simt.usage import reads, writes
+from kernelbench.simt.usage import registers_read, registers_written
 
 MOST_BITS = 1 << 28  # blocks x registers; above it every register has its own slot
 
@@ -43,7 +43,7 @@ def slot_bytes(type_name: str) -> int:
     return max(2, ir.TYPE_BYTES[type_name])
 
 
-def allocate(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
+def allocate_registers(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
     """Slots of all registers that `code` uses. Registers that may be read before they are written are zeroed, and
     share no slot."""
     numbers: dict[str, int] = {}
@@ -51,7 +51,7 @@ def allocate(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
     steps = []
     for one in code:
         found = []
-        for registers in (reads(one), writes(one)):
+        for registers in (registers_read(one), registers_written(one)):
             for register in registers:
                 if register.type != "pred" and register.name not in numbers:
                     numbers[register.name] = len(types)

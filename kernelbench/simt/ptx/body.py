@@ -183,7 +183,7 @@ class BodyReader:
                 if not self._names.declare_registers(register, type, count, lanes):
                     declarations.refuse(f"register {quoted(register)} twice in a scope")
         elif name in _SPACES:
-            self._variables += [self._variable(name, *found) for found in declarations.variables(declaration)]
+            self._variables += [self._variable(name, *found) for found in declarations.declared_variables(declaration)]
         else:
             declarations.refuse(f"directive {quoted(name)} is not known in a function")
         return end + 1

@@ -65,7 +65,7 @@ def registers(text: str) -> list[tuple[str, str, int | None, int]]:
     return found
 
 
-def variables(text: str) -> list[tuple[Declared, str]]:
+def declared_variables(text: str) -> list[tuple[Declared, str]]:
     """`.align 4 .b8 x[16] = {1, 2}, y` after its space: each variable and the text of its initialiser."""
     type, lanes, alignment, rest = _leading(text)
     found = []
@@ -77,7 +77,7 @@ def variables(text: str) -> list[tuple[Declared, str]]:
     return found
 
 
-def parameter(text: str) -> Declared:
+def declared_parameter(text: str) -> Declared:
     """`.param .align 8 .b8 x[32]`, `.param .u64 .ptr .global .align 16 p`."""
     if text.startswith(".reg"):
         refuse(f"parameters in registers are not supported: {quoted(text)}")

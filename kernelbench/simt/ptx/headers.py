@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Parameter
-from kernelbench.simt.ptx.declarations import parameter, refuse
+from kernelbench.simt.ptx.declarations import declared_parameter, refuse
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
 from kernelbench.simt.ptx.text import Text, quoted
@@ -83,7 +83,7 @@ def _layout(text: str | None) -> tuple[Parameter, ...]:
     offset = 0
     found: dict[str, Parameter] = {}
     for item in split(text):
-        declared = parameter(item)
+        declared = declared_parameter(item)
         offset = -(-offset // declared.alignment) * declared.alignment
         size = declared.bytes()
         if declared.name in found and declared.name != "_":
