@@ -239,8 +239,8 @@ def judge_step(asked: Asked) -> ClaimVerdict:
     calls = sum(one.part.calls for one in summed.parts)
     caution = asked.stated.get("caution", "")
     tail = f" ({caution})" if caution else ""
-    ratio = interval_text(compared)
-    told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {ratio} times as fast"
+    how_much = interval_text(compared)
+    told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {how_much} times as fast"
     if by_bytes := step_sums.traffic_ratio(asked.measured.run, asked.measured.counted):
         told += f"; by the bytes counted, {units.digits(by_bytes, 3)} times"
     required = asked.direction("a step takes less time fused than unfused")
