@@ -45,12 +45,11 @@ def suites(own: Sequence[Path] = ()) -> Listing:
     rows = []
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
-        seconds = folders.recorded_seconds(suite.name)
-        cells = (str(len(suite.cases)), str(len(suite.implementations)), duration_text(seconds) if seconds else "")
-        rows.append((suite.name, suite.title, *cells))
-    gpu = folders.RECORDED_GPU.upper()
-    note = f"kernelbench run SUITE measures one; on {gpu}: how long that took when it was recorded"
-    return Listing("Suites", ("suite", "title", "cases", "kernels", f"on {gpu}"), rows, note)
+        recorded = folders.recorded_time(suite.name)
+        took, gpu = (duration_text(recorded[0]), recorded[1].upper()) if recorded else ("", "")
+        rows.append((suite.name, suite.title, str(len(suite.cases)), str(len(suite.implementations)), took, gpu))
+    note = "kernelbench run SUITE measures one; took: how long that was when it was recorded, on this GPU"
+    return Listing("Suites", ("suite", "title", "cases", "kernels", "took", "on"), rows, note)
 
 
 def kernels(own: Sequence[Path] = ()) -> Listing:

@@ -28,7 +28,7 @@ Start = Callable[[Sequence[Job]], engine.Advance]  # shows the jobs, and how far
 
 def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
     """A job per suite and GPU; where GPUs share the cases, as `sharing` deals them."""
-    costs = costs_of(suites, changed=bool(fleet.options))
+    costs = costs_of(suites, fleet.gpus[0].kind, changed=bool(fleet.options))
     if fleet.shared:
         shares = shares_of(costs, [len(suite.cases) for suite in suites], len(fleet.gpus))
     else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernelbench.core import places
 from kernelbench.core.records import Suite
-from kernelbench.runs.folders import recorded_seconds
+from kernelbench.runs.folders import RECORDED_GPU, recorded_time
 
 _UNEVEN = 1.15  # the largest load over the mean, above which one more suite is split
+_START_S = 6.0  # from the end of one suite to the first case of the next, in a process of its own
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,12 @@ class Share:
     part: str = ""  # such as 1/2; '' for the whole suite
 
 
-def costs_of(suites: Sequence[Suite], *, changed: bool) -> list[float]:
-    """About how long each suite takes, in any unit: as recorded; else by its cases, as where options changed them."""
-    recorded = [recorded_seconds(suite.name) for suite in suites]
-    known = [seconds for seconds in recorded if seconds]
+def costs_of(suites: Sequence[Suite], kind: str, *, changed: bool) -> list[float]:
+    """About how long each suite takes, in any unit: as recorded, on this kind of GPU if possible; else by its cases, as
+    where options changed them. `kind`: as the driver names it, `NVIDIA H100 80GB HBM3`."""
+    gpu = next((word for word in kind.lower().split() if (places.RECORDED / word).is_dir()), RECORDED_GPU)
+    recorded = [recorded_time(suite.name, gpu) for suite in suites]
+    known = [found[0] + _START_S for found in recorded if found]
     return [float(len(suite.cases)) for suite in suites] if changed or len(known) < len(suites) else known
 
 

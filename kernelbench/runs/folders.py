@@ -19,7 +19,7 @@ from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
 
-RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims and tell durations
+RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims; where it has none, another GPU's tell durations
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown if the user has no run
 _STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
@@ -131,28 +131,31 @@ def _recorded_on(folder: Path) -> str:
     return folder.resolve().relative_to(places.RECORDED.resolve()).parts[0]
 
 
-def recorded_seconds(suite: str) -> float | None:
-    """The seconds of `kernelbench run` for a suite on the recorded GPU; None if no such run is shipped."""
-    if folder := recorded_run(suite):
+def recorded_time(suite: str, gpu: str = RECORDED_GPU) -> tuple[float, str] | None:
+    """The seconds of `kernelbench run` for a suite, and the GPU: see `recorded_run`; None without such a run."""
+    if folder := recorded_run(suite, gpu):
         with suppress(ResultsError, KeyError):
-            return float(read_environment(folder / ENVIRONMENT_FILE)["wall_s"])
+            return float(read_environment(folder / ENVIRONMENT_FILE)["wall_s"]), _recorded_on(folder)
     return None
 
 
-def recorded_run(suite: str) -> Path | None:
-    """The run of a suite on the recorded GPU; None if no such run is shipped."""
-    recorded = places.RECORDED / RECORDED_GPU
-    return next(filter(is_run, (recorded / suite, *sorted(recorded.glob(f"*/{suite}")))), None)
+def recorded_run(suite: str, gpu: str = RECORDED_GPU) -> Path | None:
+    """The shipped run of a suite on this GPU, such as h200, or else on another one; None if there is none."""
+    others = (path for path in sorted(places.RECORDED.glob("*")) if path.name not in (RECORDED_SIMULATOR, gpu))
+    recorded = [places.RECORDED / gpu, *(path for path in others if path != places.runs())]
+    found = (path for folder in recorded for path in (folder / suite, *sorted(folder.glob(f"*/{suite}"))))
+    return next(filter(is_run, found), None)
 
 
 def expected_text(suites: Sequence[str]) -> str:
     """A line that says how long suites took when they were recorded; '' if none of them was."""
-    known = [seconds for suite in suites if (seconds := recorded_seconds(suite)) is not None]
+    known = [found for suite in suites if (found := recorded_time(suite)) is not None]
     if not known:
         return ""
     rest = f"; {len(suites) - len(known)} of them not recorded" if len(known) < len(suites) else ""
     what = f"{len(suites)} suites, which" if len(suites) > 1 else f"{suites[0]}, which"
-    return f"{what} took {duration_text(sum(known))} on an {RECORDED_GPU.upper()}{rest}"
+    gpus = " and ".join(f"an {gpu.upper()}" for gpu in dict.fromkeys(gpu for _, gpu in known))
+    return f"{what} took {duration_text(sum(seconds for seconds, _ in known))} on {gpus}{rest}"
 
 
 def output_folder(run: Path) -> Path:

@@ -4,7 +4,27 @@ from collections import Counter
 
 import pytest
 
-from kernelbench.fleet.sharing import Share, shares_of
+from kernelbench.core import places
+from kernelbench.fleet import sharing
+from kernelbench.fleet.sharing import Share, costs_of, shares_of
+from kernelbench.suite import find_suite, read_suite
+from tests.catalog import catalog
+
+
+def test_times_are_those_of_the_same_kind_of_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def time(suite: str, gpu: str) -> tuple[float, str]:
+        asked.append((suite, gpu))
+        return (30.0, gpu)
+
+    monkeypatch.setattr(sharing, "recorded_time", time)
+    known = catalog(specimens=True)
+    suite = read_suite(find_suite("softmax", places.SUITES), known.operations, known.implementations)
+    assert costs_of([suite], "NVIDIA H100 80GB HBM3", changed=False) == [36.0], "with the start of its process"
+    assert costs_of([suite], "NVIDIA A100-SXM4-80GB", changed=False) == [36.0]
+    assert asked == [("softmax", "h100"), ("softmax", "h200")]
+    assert costs_of([suite], "NVIDIA H100 80GB HBM3", changed=True) == [len(suite.cases)]
 
 
 def test_whole_suites_go_to_the_gpu_that_is_free_first() -> None:

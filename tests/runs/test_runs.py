@@ -297,3 +297,14 @@ def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(home: Path) -> N
         "3 suites, which took 1 min 21 s on an H200; 1 of them not recorded"
     )
     assert folders.expected_text(["mine"]) == ""
+
+
+def test_where_the_usual_gpu_has_no_run_another_ones_tells(home: Path) -> None:
+    for place, seconds in (("h100/softmax", 90), ("h200/softmax", 60), ("h100/peers/sweep", 30), ("simulated/relu", 5)):
+        make(home / place)
+        (home / place / "environment.json").write_text(json.dumps({"wall_s": seconds}))
+    assert folders.recorded_time("softmax") == (60, "h200")
+    assert folders.recorded_time("softmax", "h100") == (90, "h100")
+    assert folders.recorded_time("sweep") == (30, "h100")
+    assert folders.recorded_time("relu") is None, "of the simulator, which times nothing"
+    assert folders.expected_text(["softmax", "sweep"]) == ("2 suites, which took 1 min 30 s on an H200 and an H100")
