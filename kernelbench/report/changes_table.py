@@ -124,8 +124,9 @@ def some(names: Iterable[str], shown: int = CASES) -> str:
 
 
 def counts_text(changes: Changes) -> str:
-    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`."""
-    counts = ", ".join(f"{len(changes.of(verdict))} {verdict}" for verdict in VERDICTS)
+    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`; of two GPUs, by what they are compared as well."""
+    measure = "By share of each GPU's ceiling, not by time: " if changes.by_share else ""
+    counts = measure + ", ".join(f"{len(changes.of(verdict))} {verdict}" for verdict in VERDICTS)
     left = len(changes.without)
     return counts + (f"; {left} row{'s' if left > 1 else ''} not compared" if left else "")
 

@@ -199,6 +199,9 @@ def test_rows_that_could_hide_a_slowdown_are_counted(changes: Changes) -> None:
 
 
 def test_counts_and_verdicts(changes: Changes) -> None:
-    assert counts_text(changes) == "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
+    counts = "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
+    assert counts_text(changes) == counts
+    two_gpus = replace(changes, by_share=True)
+    assert counts_text(two_gpus) == f"By share of each GPU's ceiling, not by time: {counts}"
     said = [view.verdict_text(one.verdict, one.more_samples) for one in changes.rows[:4]]
     assert said == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]
