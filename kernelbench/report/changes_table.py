@@ -124,7 +124,7 @@ def some(names: Iterable[str], shown: int = CASES) -> str:
 
 
 def counts_text(changes: Changes) -> str:
-    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`; of two GPUs, by what they are compared as well."""
+    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`; of two GPUs, also by what they are compared."""
     measure = "By share of each GPU's ceiling, not by time: " if changes.by_share else ""
     counts = measure + ", ".join(f"{len(changes.of(verdict))} {verdict}" for verdict in VERDICTS)
     left = len(changes.without)
