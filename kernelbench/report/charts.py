@@ -118,10 +118,7 @@ def _peer_charts(run: Run, comparison: Comparison) -> list[Chart]:
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
     """For a run of our kernels and their peers: a chart per size that its cases vary."""
-    caption = (
-        f"Cold time of the copy ({copies.note(run)}) over that of each; ours in black. "
-        "1: as fast as a copy of the same bytes."
-    )
+    caption = f"Cold time of the copy ({copies.note(run)}) over that of each. 1: as fast as a copy of the same bytes."
     return [
         Chart(
             f"share-{sweeps.file_name(along)}", f"Share of the copy by {along}", caption,
