@@ -48,7 +48,7 @@ def suites(own: Sequence[Path] = ()) -> Listing:
         recorded = folders.recorded_time(suite.name)
         took, gpu = (duration_text(recorded[0]), recorded[1].upper()) if recorded else ("", "")
         rows.append((suite.name, suite.title, str(len(suite.cases)), str(len(suite.implementations)), took, gpu))
-    note = "kernelbench run SUITE measures one; took: how long that was when it was recorded, on this GPU"
+    note = "kernelbench run SUITE measures one; took, on: how long the recorded run took, and on which GPU"
     return Listing("Suites", ("suite", "title", "cases", "kernels", "took", "on"), rows, note)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernelbench.core import places
 from kernelbench.core.records import Suite
-from kernelbench.runs.folders import RECORDED_GPU, recorded_time
+from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, recorded_time
 
 _UNEVEN = 1.15  # the largest load over the mean, above which one more suite is split
 _START_S = 6.0  # from the end of one suite to the first case of the next, in a process of its own
@@ -25,7 +25,8 @@ class Share:
 def costs_of(suites: Sequence[Suite], kind: str, *, changed: bool) -> list[float]:
     """About how long each suite takes, in any unit: as recorded, on this kind of GPU if possible; else by its cases, as
     where options changed them. `kind`: as the driver names it, `NVIDIA H100 80GB HBM3`."""
-    gpu = next((word for word in kind.lower().split() if (places.RECORDED / word).is_dir()), RECORDED_GPU)
+    gpus = {path.name for path in places.RECORDED.glob("*")} - {RECORDED_SIMULATOR}
+    gpu = next((word for word in kind.lower().split() if word in gpus), RECORDED_GPU)
     recorded = [recorded_time(suite.name, gpu) for suite in suites]
     known = [found[0] + _START_S for found in recorded if found]
     return [float(len(suite.cases)) for suite in suites] if changed or len(known) < len(suites) else known

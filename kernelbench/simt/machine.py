@@ -69,7 +69,7 @@ class Machine:
     def __init__(self, memory: DeviceMemory | None = None, *, sanitize: bool = False) -> None:
         self.memory = DeviceMemory() if memory is None else memory
         self._runtime, self._sanitize = native.runtime(sanitize), sanitize
-        self._prepared: dict[int, PreparedProgram] = {}  # by id of the program, which Prepared keeps alive
+        self._prepared: dict[int, PreparedProgram] = {}  # by id of the program, which PreparedProgram keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
         self._preparing = threading.Lock()  # launches may come from several threads
         self._running: set[_Call] = set()

@@ -30,7 +30,7 @@ from kernelbench.simt.lower import (
     warp,
     warpgroup,
 )
-from kernelbench.simt.lower.choices import choices
+from kernelbench.simt.lower.chosen_loads import chosen_loads
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.forms import Lowering
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
@@ -94,7 +94,7 @@ def _check_where_chosen(context: Context) -> None:
     """Loads whose value may be dropped get a slot for their addresses, in d, and the instructions after which they are
     checked a list of them, in e; see chosen_loads.cpp."""
     lists: dict[int, list[int]] = {}
-    for found in choices(context.function.instructions, context.flow):
+    for found in chosen_loads(context.function.instructions, context.flow):
         words = lists.setdefault(found.at, [0])
         words[0] += 1
         words += [found.load, access_bytes(context.function.instructions[found.load]), len(found.conditions)]

@@ -3,7 +3,7 @@
 `ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: only the displacement), b its bytes,
 immediate displacement, f number of elements, x their registers (NONE: unused); <space> as in PTX, or generic, or
 argument: local memory for arguments of an inlined call. c, e: of a shared access that the machine code joins with
-others, Joined.bytes and .first (grouping.py). d: of a load that is checked later, slot for its addresses (choices.py).
+others, Joined.bytes and .first (grouping.py). d: of a load in chosen_loads.py, slot for its addresses.
 `atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas, f 1 if the
 machine code counts lanes, see _counts_lanes.
 """

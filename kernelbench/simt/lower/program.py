@@ -89,7 +89,7 @@ class Program:
     frames: tuple[tuple[int, int], ...] = ()  # of its routines: bytes of a frame here, and of a GPU's stack
     joined: int = 0  # accesses of the machine code that count for several of the PTX
     unclear: int = 0  # groups of accesses that the machine code joins, and that count as in the PTX
-    # The code as the runtime reads it, by `sanitize` of Prepared, which makes it once for all machines.
+    # The code as the runtime reads it, by `sanitize` of PreparedProgram, which makes it once for all machines.
     made: dict[bool, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def local_bytes_with(self, stack_bytes: int) -> int:

@@ -1,4 +1,4 @@
-// Loads whose value a later instruction may drop (lower/choices.py), which strict launches check at that instruction.
+// Loads whose value a later instruction may drop (lower/chosen_loads.py), which strict launches check at that instruction.
 #include "access.hpp"
 
 namespace simt {

@@ -36,7 +36,8 @@ class Choice:
     conditions: tuple[tuple[ir.Operand, bool], ...]
 
 
-def choices(code: Sequence[ir.Instruction], flow: ControlFlow) -> Iterator[Choice]:
+def chosen_loads(code: Sequence[ir.Instruction], flow: ControlFlow) -> Iterator[Choice]:
+    """Loads from shared, local or generic addresses whose value a lane may drop, block by block, the last first."""
     total = Counter(register for one in code for register in registers_read(one))
     for block in flow.blocks:
         start = block.start
@@ -60,8 +61,8 @@ def _selects(one: ir.Instruction) -> bool:
 
 
 def _choices(code: Sequence[ir.Instruction], start: int, end: int, total: Counter[ir.Register]) -> Iterator[Choice]:
-    """Of instructions [start, end), which only calculate. From the last to the first: the uses of a value come before
-    the instruction that makes it."""
+    """The choices among instructions [start, end), which only calculate. They are read from the last to the first, so
+    that the uses of a value are known at the instruction that makes it."""
     used: dict[ir.Operand, Conditions | None] = {}
     seen: Counter[ir.Operand] = Counter()
     changed: set[ir.Operand] = set()
