@@ -50,8 +50,9 @@ MASKED_LANE_PACKS = {2: 4.0, 4: 3.5}
 LANE_COST = 3.2  # instructions of all lanes over packs of the row, up to which a row is within 3 % of a copy
 LEAST_LANES = {False: 2, True: 8}  # by masked or not: neighbours read and write this many packs at once
 LANE_MOST_PACKS = 5
-TWO_WARPS = range(113, 129)  # packs of a row for which two warps are better than one
-WARP_PACKS = 4  # per thread before a row gets a second warp
+# Packs per lane of the longest row that one warp takes. Two warps were up to 28 % faster on longer ones (H100, 14 cases).
+ONE_WARP_PACKS = 2
+WARP_PACKS = 4  # per thread before a row gets a third warp
 FEW_PACKS = 1024  # packs of a row up to which fewer packs per thread, and more threads, are as fast
 ALONE_PACKS = 2560  # packs of the longest row in one block where there are clusters
 CLUSTER_BLOCK = 256  # threads
@@ -98,7 +99,7 @@ def _technique(rows: int, columns: int, itemsize: int, device: DeviceProperties)
     if masked and columns <= STAGED_COLUMNS[itemsize]:
         return staged(columns, itemsize)
     found = in_warp(columns, itemsize)
-    if found is not None and (masked or packs not in TWO_WARPS):
+    if found is not None and (masked or packs <= ONE_WARP_PACKS * WARP):
         return found
     most_blocks = device.max_cluster
     alone = BLOCK_PACKS if most_blocks == 1 else ALONE_PACKS
