@@ -76,6 +76,22 @@ def compiling() -> FakeDevice:
     return Compiling({"good": (softmax, 50e-6, 5e-6)})
 
 
+class Leaking(FakeDevice):
+    """Whose library keeps 3 GiB per case."""
+
+    kept = 0
+
+    def free_bytes(self) -> int:
+        return 80 * 2**30 - self.kept
+
+    def release(self) -> None:
+        self.kept += 3 * 2**30
+
+
+def leaking() -> FakeDevice:
+    return Leaking({"good": (softmax, 50e-6, 5e-6)})
+
+
 def none() -> FakeDevice:
     raise NoDevice("No CUDA device: none here")
 

@@ -3,7 +3,8 @@
 Before each run of an implementation the worker writes a heartbeat into shared memory: the implementation, and the
 time. If the worker ends, or its heartbeat stops for too long, the parent ends it, starts another, and runs the case
 again without that implementation. A library that is being prepared may compile, and is given more time. So nothing is
-measured in a damaged context. If no implementation was running, the case is tried once more before it fails.
+measured in a damaged context. If no implementation was running, the case is tried once more before it fails. A worker
+in which libraries keep memory is replaced between two cases, so that late cases have as much as early ones.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ NOBODY = -1.0  # no implementation runs: memory is filled, or a case has ended
 PREPARING = 0.5  # added to the number of an implementation whose library is being prepared
 STARTING_S = 300.0  # limit for a process to start, for a library to compile, and for a case to fill its arrays
 POLL_S = 0.2
+MOST_KEPT_BYTES = 4 * 2**30  # of the GPU's memory after a case, beyond what a new worker takes
 ENDING_S = 10.0  # for a process to end, and the driver to free its memory
 LEAVING_S = 3.0  # for an idle process to end by itself
 
@@ -66,6 +68,7 @@ class WorkerBench:
         self._opener, self._own, self._patience_s = opener, tuple(own), patience_s
         self._spent: dict[str, float] = {}
         self._idle = False
+        self._first_free_bytes = self._free_bytes = 0  # of a process before its first case, and after the last
         self._start()
 
     def environment(self) -> Mapping[str, Any]:
@@ -80,13 +83,16 @@ class WorkerBench:
         return answer
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
-        if not self._process.is_alive():  # killed since the last case
+        killed, kept_bytes = not self._process.is_alive(), self._first_free_bytes - self._free_bytes
+        if killed or kept_bytes > MOST_KEPT_BYTES:
             self._start_anew()
         again = True  # once, if no implementation was running: the process may have been killed from outside
         while any(one.status == "ok" for one in plan.planned):
             try:
                 sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]
-                outcomes, spent = self._ask("case", plan.case, sent, plan.inputs, settings, progress=progress)
+                outcomes, spent, self._free_bytes = self._ask(
+                    "case", plan.case, sent, plan.inputs, settings, progress=progress
+                )
                 self._spend(spent)
                 return [_result(plan, one, outcome) for one, outcome in zip(plan.planned, outcomes, strict=True)]
             except _Gone as gone:
@@ -142,7 +148,8 @@ class WorkerBench:
         self.name: str
         self.properties: DeviceProperties
         try:
-            self.name, self.properties = self._answer()
+            self.name, self.properties, self._first_free_bytes = self._answer()
+            self._free_bytes = self._first_free_bytes
         except BaseException:
             self._end()
             raise
@@ -235,7 +242,7 @@ def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: S
     try:
         catalog = load_catalog(specimens=True, own=own)
         bench = InProcessBench(opener(), catalog, beat)
-        pipe.send(("answer", (bench.name, bench.properties)))
+        pipe.send(("answer", (bench.name, bench.properties, bench.device.free_bytes())))
         while True:
             request, *arguments = pipe.recv()
             if request == "environment":
@@ -250,7 +257,7 @@ def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: S
                 plan = CasePlan(case, planned, inputs)
                 results = bench.run(plan, settings, _Teller(pipe))
                 outcomes = [(one.status, one.reason, one.check, one.measurements, one.counters) for one in results]
-                answer = (outcomes, bench.spent())
+                answer = (outcomes, bench.spent(), bench.device.free_bytes())
             pipe.send(("answer", answer))
     except CaseLost as error:
         pipe.send(("lost", str(error)))

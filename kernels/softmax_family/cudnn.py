@@ -23,9 +23,7 @@ def softmax_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Calla
     """
     cudnn = _library()
     outer, dim, inner = case.outer_dim_inner
-    handle, tensor = ctypes.c_void_p(), ctypes.c_void_p()
-    _check(cudnn, "cudnnCreate", ctypes.byref(handle))
-    _check(cudnn, "cudnnSetStream", handle, ctypes.c_void_p(stream))
+    handle, tensor = _handle(stream), ctypes.c_void_p()
     _check(cudnn, "cudnnCreateTensorDescriptor", ctypes.byref(tensor))
     extents = [ctypes.c_int(extent) for extent in (outer, dim, inner, 1)]
     _check(cudnn, "cudnnSetTensor4dDescriptor", tensor, _NCHW, _DATA[case.dtype], *extents)
@@ -38,6 +36,15 @@ def softmax_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Calla
         _check(cudnn, "cudnnSoftmaxForward", *arguments)
 
     return call
+
+
+@cache
+def _handle(stream: int) -> ctypes.c_void_p:
+    """One for all calls: each has about 8 MB of the GPU's memory."""
+    handle = ctypes.c_void_p()
+    _check(_library(), "cudnnCreate", ctypes.byref(handle))
+    _check(_library(), "cudnnSetStream", handle, ctypes.c_void_p(stream))
+    return handle
 
 
 @cache

@@ -166,6 +166,16 @@ def test_a_worker_that_was_killed_between_cases_is_replaced(worker: WorkerBench,
     assert run(worker, catalog, "good")["good"].status == "ok", "it costs nobody's row"
 
 
+def test_a_worker_whose_libraries_keep_memory_is_replaced_between_cases(
+    start: Callable[..., WorkerBench], catalog: Catalog
+) -> None:
+    worker, processes = start(worker_devices.leaking), []
+    for _ in range(5):
+        assert run(worker, catalog, "good")["good"].status == "ok"
+        processes.append(worker._process.pid)
+    assert [processes.index(pid) for pid in processes] == [0, 0, 2, 2, 4], "each keeps 6 GiB after two cases"
+
+
 def test_a_worker_ends_with_its_parent() -> None:
     code = (
         "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\nimport os\n"
