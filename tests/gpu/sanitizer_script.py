@@ -1,11 +1,11 @@
 """What runs under compute-sanitizer: launches, each once, on arrays that are allocations of their own and exact size.
 
-    python sanitizer_script.py kernels FILE [TOOL]     every kernel that is no specimen, on small cases
+    python sanitizer_script.py kernels FILE            every kernel that is no specimen, on small cases
+    python sanitizer_script.py kernels FILE MAILBOXES  the same without mailboxes of several clusters of 16 blocks
     python sanitizer_script.py TOOL FILE               what that tool must find: specimens and planted faults
-    python sanitizer_script.py correct FILE            a correct kernel that synccheck cannot run
 
-Writes FILE, JSON: how many launches of how many implementations there were, and how many cases were left out because
-TOOL cannot run them. Outputs are not read back, for parts of them that no kernel writes are uninitialised memory.
+Writes FILE, JSON: how many launches of how many implementations there were, and how many cases were left out. Outputs
+are not read back, for parts of them that no kernel writes are uninitialised memory.
 """
 
 import json
@@ -46,7 +46,8 @@ PLANTED = {
     "initcheck": "planted_uninitialised",
     "synccheck": "planted_stray_lane",
 }
-_LARGE_CLUSTER = 16  # blocks
+MAILBOXES = "without-mailboxes"
+LARGE_CLUSTER = 16  # blocks
 # Specimens whose results are most often right, with a case that shows what is wrong; verification finds the others.
 RACES = {
     "paddle_as_published": Case("log_softmax", (3, 300), -1, "float32"),
@@ -93,35 +94,24 @@ def faults(tool: str, device: DeviceProperties) -> Iterator[Job]:
             planned = plan_case(case, catalog.operations[case.operation], one, device)
             assert planned.plan is not None, planned.reason
             yield Job(one, case, catalog.operations[case.operation].arrays(case), planned.plan)
-    yield _own("planted.cu", Launch(PLANTED[tool], (1, 1, 1), (64, 1, 1), ("x", "y")), 63 if tool == "memcheck" else 64)
-
-
-def correct() -> Iterator[Job]:
-    """Several times, for synccheck does not always end at the first launch."""
-    launch = Launch("correct_mailbox", (4 * _LARGE_CLUSTER, 3, 1), (224, 1, 1), ("x", "y"))
-    yield from 20 * [_own("correct.cu", launch, 64)]
-
-
-def _own(source: str, launch: Launch, outputs: int) -> Job:
-    """A launch of a kernel beside this file, on 64 floats."""
-    plan, name = LaunchPlan((launch,)), launch.entry
-    path = Path(__file__).with_name(source)
-    one = Implementation(name, name, Origin("written here"), plan=lambda *_: plan, source=path)
-    arrays = ArraySpec("x", (64,), "float32", "input"), ArraySpec("y", (outputs,), "float32", "output")
-    return Job(one, Case("planted", (64,), -1, "float32"), arrays, plan)
+    entry = PLANTED[tool]
+    plan = LaunchPlan((Launch(entry, (1, 1, 1), (64, 1, 1), ("x", "y")),))
+    source = Path(__file__).with_name("planted.cu")
+    one = Implementation(entry, entry, Origin("written here"), plan=lambda *_: plan, source=source)
+    y = ArraySpec("y", (63 if tool == "memcheck" else 64,), "float32", "output")
+    yield Job(one, Case("planted", (64,), -1, "float32"), (ArraySpec("x", (64,), "float32", "input"), y), plan)
 
 
 def jobs(what: str, device: DeviceProperties) -> list[Job]:
-    return list(kernels(device) if what == "kernels" else correct() if what == "correct" else faults(what, device))
+    return list(kernels(device) if what == "kernels" else faults(what, device))
 
 
-def synccheck_runs(job: Job, binary: Binary) -> bool:
-    """Whether synccheck can run it. That of compute-sanitizer 2025.3.1 ends some launches of several clusters of 16
-    blocks with an illegal address if they have an mbarrier, among them that of correct.cu; the other tools do not."""
-    if job.plan.host is not None or all(prod(launch.grid) <= _LARGE_CLUSTER for launch in job.plan.launches):
-        return True
+def has_mailboxes(job: Job, binary: Binary) -> bool:
+    """Whether several clusters of 16 blocks use mbarriers, which not every synccheck can run: see mailboxes.cu."""
+    if job.plan.host is not None or all(prod(launch.grid) <= LARGE_CLUSTER for launch in job.plan.launches):
+        return False
     ptx = binary.ptx_path.read_text()
-    return f".reqnctapercluster {_LARGE_CLUSTER}," not in ptx or "mbarrier" not in ptx
+    return f".reqnctapercluster {LARGE_CLUSTER}," in ptx and "mbarrier" in ptx
 
 
 def built(chosen: Sequence[Job], architecture: str) -> Mapping[BuildRequest, Binary]:
@@ -165,13 +155,15 @@ def exact_device() -> Any:
     return ExactDevice()
 
 
-def main(what: str, file: str, tool: str = "") -> None:
+def main(what: str, file: str, left_out: str = "") -> None:
     device = exact_device()
     architecture = device.properties.architecture
     everything = jobs(what, device.properties)
     binaries = built(everything, architecture)
     chosen = [
-        job for job in everything if tool != "synccheck" or synccheck_runs(job, binaries[job.request(architecture)])
+        job
+        for job in everything
+        if left_out != MAILBOXES or not has_mailboxes(job, binaries[job.request(architecture)])
     ]
     counts = {"left_out": len(everything) - len(chosen), "launches": 0, "calls_of_host_code": 0}
     for job in chosen:
@@ -179,7 +171,7 @@ def main(what: str, file: str, tool: str = "") -> None:
         try:
             device.launch(job, binaries[job.request(architecture)])
         except Exception:
-            if what in PLANTED:  # what is planted may end the context; the tool then reports to its end
+            if what != "kernels":  # what is planted may end the context; the tool then reports to its end
                 raise
             traceback.print_exc()
             sys.stderr.flush()

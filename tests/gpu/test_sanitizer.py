@@ -5,6 +5,7 @@ With KERNELBENCH_RECORD=FOLDER the outcome is kept as FOLDER/sanitizer.json.
 
 import json
 import os
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -63,19 +64,14 @@ def test_every_tool_has_what_it_must_find(tool: str) -> None:
 
 @pytest.mark.nvcc
 @pytest.mark.exhaustive
-def test_synccheck_leaves_out_mailboxes_of_several_clusters_of_16_alone() -> None:
-    """Mailboxes, so called in cluster_exchange.cuh, are mbarriers."""
+def test_without_mailboxes_few_launches_are_left_out() -> None:
     h200 = KNOWN["h200"]
-    everything = [*sanitizer_script.jobs("kernels", h200), *sanitizer_script.jobs("correct", h200)]
-    large = [job for job in everything if 16 in dict(job.plan.defines).values() or job.case.operation == "planted"]
+    everything = list(sanitizer_script.kernels(h200))
+    large = [job for job in everything if sanitizer_script.LARGE_CLUSTER in dict(job.plan.defines).values()]
     binaries = sanitizer_script.built(large, h200.architecture)
-    left_out = [
-        job for job in large if not sanitizer_script.synccheck_runs(job, binaries[job.request(h200.architecture)])
-    ]
-    assert len(left_out) < 0.03 * len(everything)
-    assert "correct_mailbox" in {job.implementation.name for job in left_out}
-    assert {job.implementation.name for job in left_out} <= {"correct_mailbox", "one_read_rows", "one_read_axis"}
-    assert all(launch.grid[0] * launch.grid[1] > 16 for job in left_out for launch in job.plan.launches)
+    found = [job for job in large if sanitizer_script.has_mailboxes(job, binaries[job.request(h200.architecture)])]
+    assert {job.implementation.name for job in found} == {"one_read_axis", "one_read_rows"}
+    assert len(found) < 0.03 * len(everything)
 
 
 @pytest.fixture
@@ -92,16 +88,15 @@ def program(compiler: Any) -> Path:
 def test_kernels_are_clean_and_faults_are_found(
     device: Any, compiler: Any, program: Path, catalog: Any, tmp_path: Path
 ) -> None:
-    large_clusters = device.properties.max_cluster == 16
-    whats = ("kernels", *sanitizer.TOOLS, *(["correct"] if large_clusters else []))
-    everything = [job for what in whats for job in sanitizer_script.jobs(what, device.properties)]
+    everything = [
+        job for what in ("kernels", *sanitizer.TOOLS) for job in sanitizer_script.jobs(what, device.properties)
+    ]
     sanitizer_script.built(everything, device.properties.architecture)  # so that those processes find it compiled
     try:
-        reports = all_reports(program, tmp_path)
+        mailboxes = device.properties.max_cluster < 16 or runs_mailboxes(compiler.path, program, tmp_path)
+        reports = all_reports(program, tmp_path, mailboxes=mailboxes)
     except sanitizer.Refused as refused:
         pytest.skip(f"compute-sanitizer: {refused}")
-    if large_clusters:
-        assert_only_synccheck_cannot_run_what_is_correct(program, tmp_path)
     caught = verified(device, compiler, catalog)
     for tool in sanitizer.TOOLS:
         found = reports[tool, tool].names({*CAUGHT_BY, *sanitizer_script.PLANTED.values()})
@@ -133,21 +128,29 @@ def test_kernels_are_clean_and_faults_are_found(
     assert caught == expected, said
 
 
-def assert_only_synccheck_cannot_run_what_is_correct(program: Path, folder: Path) -> None:
-    """If this fails because nothing is raised, synccheck is mended: `synccheck_runs` may leave nothing out."""
-    command = [sys.executable, str(SCRIPT), "correct", str(folder / "correct.json")]
-    assert sanitizer.run(program, "memcheck", command, folder / "correct-memcheck.log", FAULTS_S).clean
-    with pytest.raises(sanitizer.NoSummary, match="illegal memory access"):
-        sanitizer.run(program, "synccheck", command, folder / "correct-synccheck.log", FAULTS_S)
+def runs_mailboxes(nvcc: Path, program: Path, folder: Path) -> bool:
+    """Whether synccheck can run mailboxes.cu, which is correct."""
+    made = folder / "mailboxes"
+    subprocess.run([nvcc, "-arch=sm_90", SCRIPT.with_name("mailboxes.cu"), "-o", made], check=True)
+    assert sanitizer.run(program, "memcheck", [str(made)], folder / "mailboxes-memcheck.log", FAULTS_S).clean
+    try:
+        return sanitizer.run(program, "synccheck", [str(made)], folder / "mailboxes-synccheck.log", FAULTS_S).clean
+    except sanitizer.NoSummary as ended:
+        if "illegal memory access" not in str(ended):
+            raise
+        return False
 
 
-def all_reports(program: Path, folder: Path) -> dict[tuple[str, str], sanitizer.Report]:
-    """By what was launched and by tool: the kernels under each, and what that tool must find under it."""
+def all_reports(program: Path, folder: Path, *, mailboxes: bool) -> dict[tuple[str, str], sanitizer.Report]:
+    """By what was launched and by tool: the kernels under each, and what that tool must find under it. `mailboxes`:
+    whether synccheck can run those of large clusters."""
     pairs = [("kernels", tool) for tool in sanitizer.TOOLS] + [(tool, tool) for tool in sanitizer.TOOLS]
 
     def one(pair: tuple[str, str]) -> sanitizer.Report:
         what, tool = pair
-        command = [sys.executable, str(SCRIPT), what, str(folder / f"{what}-{tool}.json"), tool]
+        command = [sys.executable, str(SCRIPT), what, str(folder / f"{what}-{tool}.json")]
+        if pair == ("kernels", "synccheck") and not mailboxes:
+            command.append(sanitizer_script.MAILBOXES)
         timeout_s = KERNELS_S if what == "kernels" else FAULTS_S
         return sanitizer.run(program, tool, command, folder / f"{what}-{tool}.log", timeout_s, what == "kernels")
 
