@@ -1,18 +1,17 @@
 """One job of a fleet: a suite, or a part of its cases, on one GPU; and how a worker does it.
 
 A job is data: the name and hash of a suite that the worker has itself, and options of `kernelbench run`. The worker
-has a process run that command, and answers with the folder that it wrote.
+starts that command as a process, and answers with the folder that it wrote.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -39,10 +38,9 @@ _OPTIONS = {
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,120}")
 _POLL_S, _TOLD_EVERY_S, _LOCK_S = 0.1, 0.5, 120.0
-_REUSED_S, _ENDING_S = 5.0, 15.0  # after a job, how long its process may get the next one, and has to end
 _RESUMED = re.compile(r"\d+ of \d+ cases are finished|\d+ cases? (is|are) measured again: .*")  # says --resume
-_running: dict[str, Server] = {}  # by fleet, while it does a job
-_idle: list[Server] = []  # the one that did the last job
+_running: dict[str, set[subprocess.Popen[bytes]]] = {}  # by fleet
+_starting = threading.Lock()
 
 
 class RefusedJob(KernelbenchError):
@@ -127,32 +125,27 @@ def measure(values: Mapping[str, Any]) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     log = folder.parent / f"{job.name}.log"
     _wait_for(folder)
-    words = (
-        "run", str(suite), "--device", gpu.device, "--out", str(folder), "--resume", "--no-report", *job.options,
-    )  # fmt: skip
-    log.write_bytes(b"")
-    server = _free_server(log)
-    _running[job.fleet] = server
+    process = _started(job, gpu, suite, folder, log)
     try:
-        server.give(job.name, words)
-        seen, code = -1, None
-        while code is None:
-            code = server.code(_POLL_S if seen < 0 else _TOLD_EVERY_S)
+        seen = -1
+        while process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL_S if seen < 0 else _TOLD_EVERY_S)
             if (finished := _finished_cases(folder)) != seen:
                 seen = finished
                 worker.log_event(topic_of(job.fleet), {"label": job.label, "suite": job.name, "cases": finished})
     finally:
-        del _running[job.fleet]
+        _running[job.fleet].discard(process)
     files = {} if local else _files(folder)
-    return {"code": code, "said": _said(log, code), "files": files}
+    return {"code": process.returncode, "said": _said(log, process.returncode), "files": files}
 
 
 def stop(fleet: str) -> int:
     """Stop what this worker does for a fleet, and return how many runs that were; finished cases are kept."""
-    server = _running.get(fleet)
-    if server:
-        server.process.send_signal(signal.SIGTERM)
-    return int(server is not None)
+    stopped = list(_running.get(fleet, ()))
+    for process in stopped:
+        process.send_signal(signal.SIGTERM)
+    return len(stopped)
 
 
 def _checked(job: Job, gpu: Gpu | None, *, local: bool) -> Path:
@@ -195,60 +188,17 @@ def _wait_for(folder: Path) -> None:
         time.sleep(_POLL_S)
 
 
-class Server:
-    """A process that does jobs, one after the other: see `cli/job_server.py`."""
-
-    def __init__(self, log: Path) -> None:
-        """`log`: of the first job; the others' are beside it."""
-        self.folder, self._ended_s = log.parent, 0.0
-        command = [sys.executable, "-m", "kernelbench.cli.job_server", str(os.getpid()), str(log.parent)]
-        with log.open("ab") as file:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, start_new_session=True
-            )  # a session of its own: Ctrl-C reaches the client, which stops its jobs in order
-
-    def give(self, name: str, words: Sequence[str]) -> None:
-        """Begin a job of this name, which is that of its log."""
-        assert self.process.stdin
-        with suppress(BrokenPipeError):  # it has ended, and `code` says how
-            self.process.stdin.write(json.dumps({"name": name, "words": words}).encode() + b"\n")
-            self.process.stdin.flush()
-
-    def code(self, patience_s: float) -> int | None:
-        """The exit code of the job, or that of the process if it ended without one; None while it runs."""
-        answers = self.process.stdout
-        assert answers
-        if not select.select([answers], [], [], patience_s)[0]:
-            return None
-        if not (answer := answers.readline()):
-            return self.process.wait()
-        if (code := int(answer)) in (0, 1):  # else the process ends
-            self._ended_s = time.monotonic()
-            _idle.append(self)
-        return code
-
-    def may_do_more(self, folder: Path) -> bool:
-        return folder == self.folder and time.monotonic() - self._ended_s < _REUSED_S and self.process.poll() is None
-
-    def end(self) -> None:
-        assert self.process.stdin
-        with suppress(BrokenPipeError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(_ENDING_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-def _free_server(log: Path) -> Server:
-    """The process that did the last job, if it is still there and writes its logs beside this one; else a new one."""
-    while _idle:
-        server = _idle.pop()
-        if server.may_do_more(log.parent):
-            return server
-        server.end()
-    return Server(log)
+def _started(job: Job, gpu: Gpu, suite: Path, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable, "-m", "kernelbench.fleet.child", str(os.getpid()), "run", str(suite), "--device", gpu.device,
+        "--out", str(folder), "--resume", "--no-report", *job.options,
+    ]  # fmt: skip
+    with log.open("wb") as file, _starting:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+        )  # a session of its own: Ctrl-C reaches the client, which stops its jobs in order
+        _running.setdefault(job.fleet, set()).add(process)
+    return process
 
 
 def _finished_cases(folder: Path) -> int:

@@ -44,7 +44,7 @@ def open_bench(request: MeasureRequest, catalog: Catalog, progress: Progress) ->
 
     `catalog` includes the user's own kernels.
     """
-    with _opened(request, catalog) as bench:
+    with closing(_open(request, catalog)) as bench:
         if bench.counting and request.device == "auto":
             progress.say(f"No GPU: {bench.name} counts what kernels do and times nothing.")
         _set_options(bench, request)
@@ -64,48 +64,6 @@ def opened_to_tune(request: MeasureRequest, catalog: Catalog, progress: Progress
         except NoDevice as error:
             raise NoDevice(f"tune times candidates, so it needs a GPU{without}. {error}") from error
         yield bench
-
-
-@dataclass
-class _Kept:
-    """A bench that waits for the next run of this process, and what it was opened with."""
-
-    opened_with: Sequence[object] = ()
-    bench: Bench | None = None
-
-    def close(self) -> None:
-        if self.bench:
-            self.bench.close()
-        self.bench = None
-
-
-_kept: _Kept | None = None  # None: every run closes its bench
-
-
-@contextmanager
-def bench_kept() -> Iterator[None]:
-    """Within this, a run that ends well leaves its bench open for the next one with the same device and kernels."""
-    global _kept  # noqa: PLW0603 - the runs of a process come one after the other
-    with closing(_Kept()) as _kept:
-        yield
-    _kept = None
-
-
-@contextmanager
-def _opened(request: MeasureRequest, catalog: Catalog) -> Iterator[Bench]:
-    if _kept is None:
-        with closing(_open(request, catalog)) as bench:
-            yield bench
-        return
-    opened_with = (request.device, request.in_process, tuple(request.kernels), request.patience_s)
-    if _kept.opened_with != opened_with:
-        _kept.close()
-    bench, _kept.bench = _kept.bench or _open(request, catalog), None
-    with ExitStack() as unless_well:
-        unless_well.callback(bench.close)
-        yield bench
-        unless_well.pop_all()
-    _kept.opened_with, _kept.bench = opened_with, bench
 
 
 def _open(request: MeasureRequest, catalog: Catalog) -> Bench:

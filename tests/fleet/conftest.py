@@ -66,4 +66,4 @@ def fleets(tmp_path: Path) -> Iterator[Fleets]:
 
 def measuring(fleets: Fleets) -> Sequence[psutil.Process]:
     """The `kernelbench run` processes that workers have started."""
-    return [one for one in fleets.left() if "kernelbench.cli.job_server" in one.cmdline()]
+    return [one for one in fleets.left() if "kernelbench.fleet.child" in one.cmdline()]

@@ -72,7 +72,7 @@ def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     client = fleets.start(*share)
     part = fleets.folder / "f" / "parts" / "h200-2" / "softmax"
     until(lambda: cases(part) == 1)
-    (own,) = [one for one in measuring(fleets) if str(part.parent) in one.cmdline()]
+    (own,) = [one for one in measuring(fleets) if str(part) in one.cmdline()]
     psutil.Process(own.ppid()).kill()
     _, messages = client.communicate(timeout=200)
     assert client.returncode == 1
