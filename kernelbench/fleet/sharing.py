@@ -10,7 +10,7 @@ from kernelbench.core.records import Suite
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, recorded_time
 
 _UNEVEN = 1.15  # the largest load over the mean, above which one more suite is split
-_START_S = 2.0  # from the end of one suite to the first case of the next, in the same process
+_START_S = 6.0  # from the end of one suite to the first case of the next, in a process of its own
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class WorkerBench:
     def __init__(self, opener: Callable[[], Device], own: Sequence[Path | CuFile], patience_s: float) -> None:
         self._opener, self._own, self._patience_s = opener, tuple(own), patience_s
         self._spent: dict[str, float] = {}
-        self._idle = False
+        self._idle = self._used = False
         self._first_free_bytes = self._free_bytes = 0  # of a process before its first case, and after the last
         self._start()
 
@@ -78,6 +78,11 @@ class WorkerBench:
     def prepare(self) -> None:
         pass
 
+    def renew(self) -> None:
+        if self._used:
+            self._end()
+            self._start()
+
     def limits(self, binary: Binary) -> Limits:
         answer: Limits = self._ask("limits", binary)
         return answer
@@ -86,6 +91,7 @@ class WorkerBench:
         killed, kept_bytes = not self._process.is_alive(), self._first_free_bytes - self._free_bytes
         if killed or kept_bytes > MOST_KEPT_BYTES:
             self._start_anew()
+        self._used = True
         again = True  # once, if no implementation was running: the process may have been killed from outside
         while any(one.status == "ok" for one in plan.planned):
             try:
@@ -126,6 +132,7 @@ class WorkerBench:
         self._spent = {what: self._spent.get(what, 0.0) + spent.get(what, 0.0) for what in {**self._spent, **spent}}
 
     def _start(self) -> None:
+        self._used = False  # by a case
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._heartbeat = context.RawArray("d", (NOBODY, time.monotonic()))

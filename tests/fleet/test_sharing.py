@@ -21,8 +21,8 @@ def test_times_are_those_of_the_same_kind_of_gpu(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sharing, "recorded_time", time)
     known = catalog(specimens=True)
     suite = read_suite(find_suite("softmax", places.SUITES), known.operations, known.implementations)
-    assert costs_of([suite], "NVIDIA H100 80GB HBM3", changed=False) == [32.0], "with the start of its process"
-    assert costs_of([suite], "NVIDIA A100-SXM4-80GB", changed=False) == [32.0]
+    assert costs_of([suite], "NVIDIA H100 80GB HBM3", changed=False) == [36.0], "with the start of its process"
+    assert costs_of([suite], "NVIDIA A100-SXM4-80GB", changed=False) == [36.0]
     assert asked == [("softmax", "h100"), ("softmax", "h200")]
     for kind in ("simulated (A100 properties)", "NVIDIA .. H100X"):
         costs_of([suite], kind, changed=False)

@@ -176,6 +176,17 @@ def test_a_worker_whose_libraries_keep_memory_is_replaced_between_cases(
     assert [processes.index(pid) for pid in processes] == [0, 0, 2, 2, 4], "each keeps 6 GiB after two cases"
 
 
+def test_a_worker_is_renewed_once_it_has_run_a_case(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
+    worker = start()
+    first = worker._process.pid
+    worker.renew()
+    assert worker._process.pid == first, "it has run none"
+    run(worker, catalog, "good")
+    worker.renew()
+    assert worker._process.pid != first
+    assert run(worker, catalog, "good")["good"].status == "ok"
+
+
 def test_a_worker_ends_with_its_parent() -> None:
     code = (
         "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\nimport os\n"

@@ -12,6 +12,7 @@ import pytest
 from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, ResultsError, Unsupported
 from kernelbench.core.records import Arrays
+from kernelbench.measure.bench import InProcessBench
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from kernelbench.walks.compare import changes_between
@@ -63,6 +64,15 @@ def test_a_run_has_a_row_for_each_case_implementation_and_cache(project: Project
         assert row.median_s == pytest.approx(51e-6)
         assert row.suite == "small"
     assert len(run.samples) == sum(row.samples for row in run.rows)
+
+
+def test_every_suite_begins_with_a_renewed_device(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(InProcessBench, "renew", lambda bench: order.append("renewed"))
+    suites = [str(project.suite("good", columns="[8]", name=name)) for name in ("one", "two")]
+    for answer in run_walk(Request(suites, quick=True), ConsoleProgress()):
+        order.append(answer.run.suite)
+    assert order == ["renewed", "one", "renewed", "two"]
 
 
 def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
