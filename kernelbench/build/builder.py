@@ -31,6 +31,7 @@ TIMEOUT_S = 300.0
 _TRIES = 3  # for a source that changes while it is compiled
 _LINE = 2000  # characters of an error that are shown
 _OUTPUT = "output.txt"  # file of the workspace for what a compiler prints
+_LEAST_OF_CUDA_13 = 75  # compute capability, times ten
 
 # `x.cu(12): error: ...` of nvcc's own front end, `x.cu:12:3: fatal error: ...` of the host compiler
 _ERROR_AT = re.compile(
@@ -208,7 +209,7 @@ class _Compilers:
             if _KILLED.search(text):
                 more = "memory may have run out: end other programs, or give the container more memory"
                 raise _failure(f"{text}; {more}", shown, log, _Killed)
-            raise _failure(f"{text}{limit_advice(log)}{_disk_advice(log)}", shown, log)
+            raise _failure(f"{text}{limit_advice(log)}{_disk_advice(log)}{_architecture_advice(log)}", shown, log)
         return log
 
     def stop(self) -> None:
@@ -225,6 +226,15 @@ def _failure(text: str, command: Sequence[str], log: str, kind: type[BuildError]
 def _disk_advice(log: str) -> str:
     full = "No space left on device" in log or "Disk quota exceeded" in log
     return "; free disk space where kernels are compiled, or name another folder in KERNELBENCH_CACHE" if full else ""
+
+
+def _architecture_advice(log: str) -> str:
+    found = re.search(r"Unsupported gpu architecture 'sm_(\d+)", log)
+    if not found:
+        return ""
+    if int(found[1]) < _LEAST_OF_CUDA_13:
+        return f"; nvcc compiles for sm_{_LEAST_OF_CUDA_13} and newer since CUDA 13: name one of CUDA 12 with --nvcc"
+    return "; this nvcc is older than the GPU: name a newer one with --nvcc"
 
 
 def first_error(log: str, returncode: int) -> str:

@@ -22,10 +22,10 @@ def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
 
 
 def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
-    """Counters by case and implementation, and where they are from: the run itself, or else the recorded simulator run
-    of its suite below `results`."""
+    """Counters by case and implementation, and where they are from: the run itself, or for a run on a GPU the recorded
+    simulator run of its suite below `results`."""
     own = counted_of_run(run)
-    if own:
+    if own or run.simulated:
         return own, "this run's own counters"
     folder = (results or places.RECORDED) / RECORDED_SIMULATOR / run.suite
     if not is_run(folder):

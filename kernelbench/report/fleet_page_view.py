@@ -57,6 +57,7 @@ class FleetView:
     counts: Sequence[CountLine]
     bounds: Sequence[CountLine]
     versions: Mapping[str, Mapping[str, str]]  # by what, then GPU
+    uncounted: Mapping[str, str]  # by simulated GPU without counts: why
     simulated: bool
 
     @property
@@ -79,15 +80,22 @@ class FleetView:
         if self.judged:
             decided = {line.claim.id for line in self.claims if any(map(_decided, line.verdicts.values()))}
             claims = {line.claim.id for line in self.claims}  # one that two suites judge is one claim
-            found.append(_decided_text(len(decided), len(claims), len(flips), len(self.labels)))
+            if len(self.labels) == 1 and not self.simulated:
+                verdicts = {line.claim.id: one for line in self.claims for one in line.verdicts.values() if one}
+                found.append(view.claims_answer(list(verdicts.values()), self.labels[0]))
+            else:
+                found.append(_decided_text(len(decided), len(claims), len(flips), len(self.labels)))
         elif not self.simulated:
             found.append(f"No published claim belongs to {', '.join(self.suites)}.")
         return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]
 
     def _counted(self) -> list[str]:
-        gpus = number_of(len(self.labels), "simulated GPU")
+        gpus = number_of(len(self.labels) - len(self.uncounted), "simulated GPU")
         differing = f"{number_of(len(self.counts), 'count')} and {number_of(len(self.bounds), 'lower bound')} differ"
-        return [f"{gpus} counted what kernels do and timed nothing: {differing}."]
+        return [
+            f"{gpus} counted what kernels do and timed nothing: {differing}.",
+            *(f"{label} counted nothing: {why}." for label, why in self.uncounted.items()),
+        ]
 
 
 def _decided_text(decided: int, claims: int, flips: int, gpus: int) -> str:
@@ -115,6 +123,7 @@ def fleet_view(members: Sequence[Member], ledger: Mapping[str, Claim]) -> FleetV
         [line for suite, of in counted.items() for line in _count_lines(suite, of)],
         [line for suite, of in counted.items() for line in _bound_lines(suite, of)],
         _versions(labels, members),
+        _uncounted(labels, members) if counted else {},
         simulated=bool(counted),
     )
 
@@ -168,6 +177,12 @@ def _count_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
             if len(values) > 1 and len(set(values.values())) > 1:
                 texts = {label: "" if value is None else metric.text(value) for label, value in values.items()}
                 yield CountLine(suite, case, name, metric.header.replace("\n", " "), values, texts)
+
+
+def _uncounted(labels: Sequence[str], members: Sequence[Member]) -> dict[str, str]:
+    """Why a GPU has no count of any suite, by label; those that have some are left out."""
+    reasons = {label: [view.nothing_counted(one.run) for one in members if one.label == label] for label in labels}
+    return {label: own[0] for label, own in reasons.items() if own and all(own)}
 
 
 def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:

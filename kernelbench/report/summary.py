@@ -85,8 +85,11 @@ def counted_lines(found: Answer, counts: str = "--all prints the counts") -> lis
     if not seen:
         here = "Counted here: nothing that a published explanation mentions"
     decided = [f"{one.id} {one.verdict}" for one in found.verdicts if one.verdict != NOT_DECIDED]
+    nothing = view.nothing_counted(found.run)
     return [
-        f"No times: {found.run.device} counts what kernels do; {counts}.",
+        f"No times and no counts: {nothing}."
+        if nothing
+        else f"No times: {found.run.device} counts what kernels do; {counts}.",
         *_recorded_lines(found),
         here + (f"; claims decided by counts: {', '.join(decided)}." if decided else "."),
     ]

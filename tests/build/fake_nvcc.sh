@@ -41,6 +41,10 @@ if grep -q FULL "$input"; then
   echo "compilation terminated."
   exit 1
 fi
+if grep -q "TARGET" "$input"; then
+  echo "nvcc fatal   : Unsupported gpu architecture '$(sed -n 's/.*TARGET //p' "$input")'"
+  exit 1
+fi
 if grep -q REFUSE "$input"; then
   echo "$input(3): warning #177-D: variable \"error\" was declared but never referenced"
   echo "$input(7): error: identifier \"REFUSE\" is undefined"

@@ -112,6 +112,15 @@ def test_a_full_disk_that_nvcc_meets_is_told_with_what_to_do(fake_nvcc, kernel):
                           "folder in KERNELBENCH_CACHE")  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("target", "advice"), [("sm_70", "name one of CUDA 12 with --nvcc"), ("sm_130", "a newer one")]
+)
+def test_a_gpu_that_nvcc_does_not_know_is_told_with_what_to_do(fake_nvcc, kernel, target, advice):
+    first = str(fake_nvcc.refused(kernel(f"TARGET {target}\n"))).splitlines()[0]
+    assert first.startswith(f"nvcc fatal   : Unsupported gpu architecture '{target}'; ")
+    assert advice in first
+
+
 def test_ctrl_c_ends_the_compilers_and_leaves_nothing(fake_nvcc, kernel, tmp_path):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -241,6 +241,14 @@ def test_without_the_baseline_of_the_suite_the_recorded_run_answers_with_its_own
     assert said[2] == "To see it: kernelbench compare results/h200/softmax"
 
 
+def test_a_run_of_the_simulator_without_counts_says_why_and_borrows_none() -> None:
+    found = read_run(places.RECORDED / "simulated" / "softmax")
+    rows = tuple(replace(row, status="failed", reason="nvcc fatal", counters=None) for row in found.rows)
+    said = counted_lines(judge_run(replace(found, rows=rows)))
+    assert said[0] == "No times and no counts: all 138 rows are wrong or failed (nvcc fatal)."
+    assert said[-1] == "Counted here: nothing that a published explanation mentions."
+
+
 def test_a_run_of_the_simulator_ends_with_what_it_can_say(at: At) -> None:
     found = judge_run(read_run(places.RECORDED / "simulated" / "softmax"))
     lines = at(terminal.WIDTH, lambda: run.show(found, None)).splitlines()

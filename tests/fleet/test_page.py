@@ -56,7 +56,13 @@ def test_equal_gpus_agree_on_all(recorded: Run) -> None:
 
 def test_a_claim_that_two_suites_judge_is_one_claim() -> None:
     steps = [member("h200", read_run(places.RECORDED / "h200" / name)) for name in ("bert_base_step", "resnet50_step")]
-    assert view(*steps).sentences[0] == "1 of 1 published claim is decided on 1 GPU."
+    assert view(*steps).sentences[0] == "The published claim holds on h200."
+
+
+def test_one_gpu_is_answered_by_how_many_claims_hold(recorded: Run) -> None:
+    assert (
+        view(member("2 x H200", recorded)).sentences[0] == "2 of 4 published claims hold on 2 x H200; 2 hold in part."
+    )
 
 
 def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Path) -> None:
@@ -118,6 +124,17 @@ def test_versions_that_differ_are_said(recorded: Run) -> None:
     shown = view(member("h200-0", recorded), member("h200-1", other))
     assert shown.differing == ["commit", "nvcc"]
     assert "nvcc differs: 13.0.88 on h200-0; 12.4 on h200-1." in shown.sentences
+
+
+def test_a_simulated_gpu_whose_rows_all_failed_counts_and_decides_nothing() -> None:
+    one = read_run(places.RECORDED / "simulated" / "softmax")
+    failed = [replace(row, status="failed", reason="nvcc fatal\n  command: nvcc", counters=None) for row in one.rows]
+    shown = view(member("h200", one), member("v100", on(replace(one, rows=tuple(failed)), "simulated (V100)")))
+    assert shown.sentences[0].startswith("1 simulated GPU counted what kernels do and timed nothing: ")
+    assert shown.sentences[1] == "v100 counted nothing: all 138 rows are wrong or failed (nvcc fatal)."
+    decided = {line.claim.id: line.verdicts for line in shown.claims}
+    assert decided["reduce-tree-counters"]["h200"].verdict == "holds"
+    assert {own["v100"].verdict for own in decided.values()} == {"not decided"}
 
 
 def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
