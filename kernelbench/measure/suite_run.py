@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Limits, Suite
-from kernelbench.core.stopwatch import Stopwatch
+from kernelbench.core.stopwatch import STARTING, Stopwatch
 from kernelbench.measure.bench import Bench, run_cases
 from kernelbench.measure.opening import MeasureRequest
 from kernelbench.planning.catalog import Catalog
@@ -63,6 +63,8 @@ class SuiteRun:
         caches = request.caches or self.suite.caches
         settings = settings_for(request.seed, caches, self.limits, quick=request.quick, energy=request.energy)
         left = record.unfinished(plans, settings.caches, self.progress)
+        with self.stopwatch.on(STARTING):
+            bench.renew()  # so that times do not depend on the suites before
         title = f"{'Counting' if bench.counting else 'Measuring'} {self.title} on {bench.name}"
         run_cases(bench, left, settings, title, self.progress, record.append, self.stopwatch)
         record.finish(time.monotonic() - self._started, self.stopwatch.lap())

@@ -39,8 +39,6 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
             with stopwatch.on(LIMITS):
                 limits = measured_limits(bench, compiler, progress)
         for suite in suites:
-            with stopwatch.on(STARTING):
-                bench.renew()  # so that times do not depend on the suites before
             measuring = SuiteRun(suite, suite.name, request, catalog, bench, limits, progress, stopwatch)
             plans = plans_for(bench, suite, catalog)  # before the folder: a mistake in --cu leaves none
             plans = tuple(map(with_twins, plans)) if request.self_test else plans
