@@ -91,9 +91,9 @@ class WorkerBench:
         killed, kept_bytes = not self._process.is_alive(), self._first_free_bytes - self._free_bytes
         if killed or kept_bytes > MOST_KEPT_BYTES:
             self._start_anew()
-        self._used = True
         again = True  # once, if no implementation was running: the process may have been killed from outside
         while any(one.status == "ok" for one in plan.planned):
+            self._used = True
             try:
                 sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]
                 outcomes, spent, self._free_bytes = self._ask(

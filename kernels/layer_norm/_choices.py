@@ -50,7 +50,7 @@ MASKED_LANE_PACKS = {2: 4.0, 4: 3.5}
 LANE_COST = 3.2  # instructions of all lanes over packs of the row, up to which a row is within 3 % of a copy
 LEAST_LANES = {False: 2, True: 8}  # by masked or not: neighbours read and write this many packs at once
 LANE_MOST_PACKS = 5
-# Packs per lane of the longest row that one warp takes. Two warps took up to 28 % less time for longer ones (H100).
+# Packs per lane of the longest row that one warp takes. Two warps took up to 23 % less time for longer ones (H100).
 ONE_WARP_PACKS = 2
 WARP_PACKS = 4  # per thread before a row gets a third warp
 FEW_PACKS = 1024  # packs of a row up to which fewer packs per thread, and more threads, are as fast

@@ -183,8 +183,12 @@ def test_a_worker_is_renewed_once_it_has_run_a_case(start: Callable[..., WorkerB
     assert worker._process.pid == first, "it has run none"
     run(worker, catalog, "good")
     worker.renew()
-    assert worker._process.pid != first
-    assert run(worker, catalog, "good")["good"].status == "ok"
+    second = worker._process.pid
+    assert second != first
+    assert run(worker, catalog, "good", "crashes")["good"].status == "ok"
+    third = worker._process.pid
+    worker.renew()
+    assert len({first, second, third, worker._process.pid}) == 4, "one for the crash, one for the suite"
 
 
 def test_a_worker_ends_with_its_parent() -> None:
