@@ -1,6 +1,7 @@
 """What the simulator counted of a run on disk, out of its rows."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 
@@ -23,16 +24,16 @@ def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
 
 def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
     """Counters by case and implementation, and where they are from: the run itself, or for a run on a GPU the recorded
-    simulator run of its suite below `results`."""
+    simulator run of its suite below `results`, of what was launched alike."""
     own = counted_of_run(run)
     if own or run.simulated:
         return own, "this run's own counters"
     folder = (results or places.RECORDED) / RECORDED_SIMULATOR / run.suite
     if not is_run(folder):
         return {}, ""
-    recorded = counted_of_run(read_run(folder))
-    wanted = {row.case for row in run.rows}
-    return {case: one for case, one in recorded.items() if case in wanted}, "the recorded simulator run of this suite"
+    recorded, launched = read_run(folder), {(row.case, row.implementation): row.launches for row in run.rows}
+    alike = [row for row in recorded.rows if row.launches == launched.get((row.case, row.implementation))]
+    return counted_of_run(replace(recorded, rows=tuple(alike))), "the recorded simulator run of this suite"
 
 
 def _of_row(row: Row, counters: Counters) -> Counted:

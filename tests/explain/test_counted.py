@@ -1,9 +1,11 @@
 """Metrics out of counters, and counters out of a run's results.csv."""
 
+from dataclasses import replace
+
 import pytest
 
-from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.core import columns
+from kernelbench.compare.counted_runs import counted_of_run, counts_of
+from kernelbench.core import columns, places
 from kernelbench.core.counters import Counters
 from kernelbench.devices.known import known_gpu
 from kernelbench.explain.counted import METRICS, Counted, LaunchShape
@@ -120,3 +122,14 @@ def test_counters_come_back_from_results(tmp_path):
 
 def test_a_timed_run_has_no_counters(tmp_path):
     assert counted_of_run(written(tmp_path, row("naive", median_s=1e-6))) == {}
+
+
+def test_a_run_on_a_gpu_gets_the_recorded_counts_of_what_it_launched_alike() -> None:
+    run = read_run(places.RECORDED / "h100" / "softmax")
+    case = run.rows[0].case
+    found, source = counts_of(run)
+    assert {"ft", "oneflow", "tree_modulo"} <= found[case].keys()
+    assert source == "the recorded simulator run of this suite"
+    other = ("softmax_oneflow_f32<<<7, 32>>>",)
+    rows = [replace(row, launch_texts=other) if row.implementation == "oneflow" else row for row in run.rows]
+    assert counts_of(replace(run, rows=tuple(rows)))[0][case].keys() == found[case].keys() - {"oneflow"}
