@@ -92,6 +92,9 @@ def near_best(asked: Asked) -> ClaimVerdict:
         ratios = {other: asked.speedup(case, name, other) for other in alternatives if other != name}
         timed = {other: ratio for other, ratio in ratios.items() if ratio is not None}
         able = [other for other in alternatives if asked.measured.times(case.key, other, CACHE)]
+        others = set(alternatives) - set(able)
+        if any(asked.measured.status(case.key, other)[0] != "unsupported" for other in others):
+            return None  # the best of the others may not be the best of all
         if len(able) == 1 and asked.measured.times(case.key, name, CACHE):
             text = f"{able[0]} is the only one that can run, so nothing is chosen"
             return CaseVerdict(case.key, case.label, None, text)

@@ -196,6 +196,15 @@ def test_where_one_alternative_can_run_nothing_is_chosen(build):
     assert "a is the only one that can run, so nothing is chosen" in answer.sentence
 
 
+@pytest.mark.parametrize("status", ["failed", "wrong", "skipped", ""])
+def test_the_best_is_not_known_where_an_alternative_could_have_run(build, status):
+    timed(build, {"chosen": 100, "a": 100})
+    if status:
+        build.refuse(build.case(4096, 2048), "b", status, "why")
+    answer = judged(build, claim_of(**NEAR_BEST))
+    assert answer.sentence == f"Not decided: b: {f'{status} (why)' if status else 'not in this run'}."
+
+
 @pytest.mark.parametrize(("columns", "outcome"), [(1024, "does not hold"), (1025, "holds")])
 def test_up_to_so_many_columns_another_one_is_chosen(build, columns, outcome):
     timed(build, {"a": 300, "b": 100}, case=build.case(4, columns))

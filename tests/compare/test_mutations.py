@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from kernelbench.compare import judge_claims, read_ledger
+from kernelbench.compare.answer import judge_run
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger_schema import KINDS
 from kernelbench.core import places
 from kernelbench.core.records import Claim
-from kernelbench.runs.folders import RECORDED_GPU, is_run
+from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import Run, read_run
 
 OPPOSITE = {"more": "less", "less": "more", "at_most": "more", "times": "less"}
@@ -116,3 +117,15 @@ def test_a_stated_factor_of_two_is_not_four() -> None:
     nearer = {"size": {**claim.document["claim"]["size"], "factor": 1.1}}
     assert verdict(changed(claim, nearer)) == "holds"
     assert verdict(changed(claim, {"size": numbers(nearer["size"], 2)})) == "direction only"
+
+
+@pytest.mark.parametrize("gpu", [RECORDED_GPU, RECORDED_SIMULATOR])
+def test_nothing_is_decided_where_every_row_failed(gpu: str) -> None:
+    decided = {}
+    for folder in filter(is_run, sorted((places.RECORDED / gpu).iterdir())):
+        run = read_run(folder)
+        nothing = {"median_s": None, "counters": None, "registers": None, "launch_texts": ()}
+        rows = [replace(row, status="failed", **nothing) for row in run.rows]
+        found = judge_run(replace(run, rows=tuple(rows))).verdicts
+        decided |= {(run.suite, one.id): one.sentence for one in found if one.verdict != "not decided"}
+    assert decided == {}
