@@ -40,7 +40,6 @@ from kernelbench import compare
 from kernelbench.cli.terminal import console
 from kernelbench.compare import computed_flags, counted_runs, judge_claims, read_ledger
 from kernelbench.compare.answer import judge_run
-from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
 from kernelbench.core import places
@@ -53,7 +52,7 @@ from kernelbench.report.console import claims_table, comparison_table, limits_li
 from kernelbench.report.html_page import render
 from kernelbench.report.sources import Published
 from kernelbench.runs.files import MAX_RESULTS_BYTES, read_text
-from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run, results_file
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run, results_file
 from kernelbench.runs.samples import pack_samples, samples_file
 from kernelbench.suite import read_suite, select_cases, select_implementations
 from kernelbench.walks.report import report
@@ -274,7 +273,7 @@ class Own:
 
     def __init__(self) -> None:
         self._ledger = functools.cache(read_ledger)
-        self._recorded = functools.cache(lambda folder: counted_of_run(read_run(folder)))
+        self._recorded = functools.cache(read_run)
         self._compile, self._compiled = jinja2.Environment.compile, {}
 
     @contextlib.contextmanager
@@ -282,15 +281,11 @@ class Own:
         with contextlib.ExitStack() as stack:
             for holder, name, instead in (
                 (compare, "read_ledger", self._ledger),
-                (counted_runs, "read_run", lambda folder: folder),
-                (counted_runs, "counted_of_run", self._counted_of),
+                (counted_runs, "read_run", self._recorded),
                 (jinja2.Environment, "compile", lambda *arguments: self._template(*arguments)),
             ):
                 stack.enter_context(patch.object(holder, name, instead))
             yield
-
-    def _counted_of(self, run: Run | Path) -> Any:
-        return self._recorded(run) if isinstance(run, Path) else counted_of_run(run)
 
     def _template(self, environment: jinja2.Environment, *source: Any) -> Any:
         if source not in self._compiled:
