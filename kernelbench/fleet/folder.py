@@ -58,8 +58,11 @@ def is_fleet(folder: Path) -> bool:
 
 def find_fleet(name: str | None) -> Path | None:
     """The fleet at a path, or of that name below results/runs; None if it is none."""
-    candidates = (Path(name), places.runs() / Path(name).name) if name else ()
-    return next(filter(is_fleet, candidates), None)
+    if not name:
+        return None
+    path = Path(name)
+    named = [places.runs() / path] if path.parent == Path() else []
+    return next(filter(is_fleet, [path, *named]), None)
 
 
 def newest_fleet(suites: Sequence[str]) -> Path | None:

@@ -211,7 +211,8 @@ def of_gpus(folders: Sequence[Path]) -> list[tuple[str, Path]]:
 def find_run(name: str | None) -> tuple[Path, str]:
     """The run for a folder, the name of a run or of a suite, and a line that says which one it is.
 
-    For None, the user's newest run, else the shipped run of the softmax suite.
+    For None, the user's newest run, else the shipped run of the softmax suite. ResultsError for a folder without a run:
+    another run of that suite is not the one that was asked for.
     """
     if name is None:
         return _newest(user_runs(), [path for path in shipped_runs() if path.name == DEFAULT_SUITE])
@@ -220,11 +221,11 @@ def find_run(name: str | None) -> tuple[Path, str]:
         return path, f"run {path}"
     if places.ROOT / path in shipped_runs():  # `results/h200/softmax`, where it is not in the current folder
         return _newest([], [places.ROOT / path])
-    if is_run(places.runs() / path.name):
+    if path.parent in (Path(), Path("results/runs")) and is_run(places.runs() / path.name):
         return places.runs() / path.name, f"run {path.name}"
     mine = [folder for folder in user_runs() if _suite_of(folder) == path.stem]
     shipped = [folder for folder in shipped_runs() if folder.name == path.stem]
-    if mine or shipped:
+    if (mine or shipped) and (path.parent == Path() or path.suffix == ".yaml"):
         return _newest(mine, shipped)
     names = [folder.name for folder in (*user_runs(), *shipped_runs())]
     near = get_close_matches(path.name, names, n=1)

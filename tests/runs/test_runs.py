@@ -160,6 +160,9 @@ def test_a_run_is_found_by_folder_name_or_suite(home: Path) -> None:
     assert folders.find_run(str(older)) == (older, f"run {older}")
     assert folders.find_run("softmax") == (newer, f"your newest run, {newer.name}")
     assert folders.find_run("suites/softmax.yaml")[0] == newer
+    for other in ("results/a_gpu/softmax", "no/such/softmax", f"elsewhere_too/{older.name}"):
+        with pytest.raises(ResultsError, match=f"no run '{other}'"):
+            folders.find_run(other)  # not another run of that name
     recorded = "the recorded run of softmax_half on an H200 that kernelbench ships"
     assert folders.find_run("softmax_half") == (shipped, recorded)
     assert folders.find_run("results/h200/softmax_half")[0] == Path("results/h200/softmax_half")
