@@ -18,7 +18,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.fleet.gpus import Gpu, gpu_of
 from kernelbench.runs.files import is_suite_name, read_environment
-from kernelbench.runs.folders import is_run, new_folder
+from kernelbench.runs.folders import below_runs, is_run, new_folder
 
 FLEET_FILE = "fleet.json"
 
@@ -58,11 +58,8 @@ def is_fleet(folder: Path) -> bool:
 
 def find_fleet(name: str | None) -> Path | None:
     """The fleet at a path, or of that name below results/runs; None if it is none."""
-    if not name:
-        return None
-    path = Path(name)
-    named = [places.runs() / path] if path.parent == Path() else []
-    return next(filter(is_fleet, [path, *named]), None)
+    candidates = filter(None, (Path(name), below_runs(Path(name)))) if name else ()
+    return next(filter(is_fleet, candidates), None)
 
 
 def newest_fleet(suites: Sequence[str]) -> Path | None:

@@ -39,7 +39,7 @@ class Bench(Protocol):
         """Prepare what every case needs; takes seconds at most."""
 
     def renew(self) -> None:
-        """Forget all cases, before the next suite: kernels of 2 us took up to 0.4 us more behind other suites."""
+        """Begin anew before a suite: in one process with earlier suites, kernels of 2 µs took up to 0.4 µs more."""
 
     def limits(self, binary: Binary) -> Limits:
         """Measure floor and ceiling with the kernels of common/limits.cu."""

@@ -63,8 +63,9 @@ class SuiteRun:
         caches = request.caches or self.suite.caches
         settings = settings_for(request.seed, caches, self.limits, quick=request.quick, energy=request.energy)
         left = record.unfinished(plans, settings.caches, self.progress)
-        with self.stopwatch.on(STARTING):
-            bench.renew()  # so that times do not depend on the suites before
+        if left:  # so that times do not depend on the suites before
+            with self.stopwatch.on(STARTING):
+                bench.renew()
         title = f"{'Counting' if bench.counting else 'Measuring'} {self.title} on {bench.name}"
         run_cases(bench, left, settings, title, self.progress, record.append, self.stopwatch)
         record.finish(time.monotonic() - self._started, self.stopwatch.lap())

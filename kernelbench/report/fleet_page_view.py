@@ -90,12 +90,12 @@ class FleetView:
         return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]
 
     def _counted(self) -> list[str]:
-        gpus = number_of(len(self.labels) - len(self.uncounted), "simulated GPU")
+        nothing = [f"{label} counted nothing: {why}." for label, why in self.uncounted.items()]
+        if len(nothing) == len(self.labels):
+            return nothing
+        gpus = number_of(len(self.labels) - len(nothing), "simulated GPU")
         differing = f"{number_of(len(self.counts), 'count')} and {number_of(len(self.bounds), 'lower bound')} differ"
-        return [
-            f"{gpus} counted what kernels do and timed nothing: {differing}.",
-            *(f"{label} counted nothing: {why}." for label, why in self.uncounted.items()),
-        ]
+        return [f"{gpus} counted what kernels do and timed nothing: {differing}.", *nothing]
 
 
 def _decided_text(decided: int, claims: int, flips: int, gpus: int) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part
 from kernelbench.core.operations import NORMAL
-from kernelbench.core.units import digits, number_of
+from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -245,14 +245,14 @@ def claims_answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
 
 
 def nothing_counted(run: Run) -> str:
-    """Why a run of the simulator has no counts: `all 12 rows are wrong or failed (reason of the first)`; '' if it has
+    """Why a run of the simulator has no counts: `12 of 12 rows are wrong or failed (reason of the first)`; '' if it has
     some."""
     rows = [row for row in run.rows if row.role != "specimen"]
     broken = [row for row in rows if row.status in ("wrong", "failed")]
     if len(broken) < len(rows) or not rows:
         return ""
-    first = " ".join(broken[0].reason.splitlines()[0].split())
-    return f"all {number_of(len(rows), 'row')} are wrong or failed ({first})"
+    first = " ".join(broken[0].reason.partition("\n")[0].split())
+    return f"{len(rows)} of {len(rows)} rows are wrong or failed" + (f" ({first})" if first else "")
 
 
 def asked_by(part: Part) -> str:

@@ -208,6 +208,11 @@ def of_gpus(folders: Sequence[Path]) -> list[tuple[str, Path]]:
     return [(name, own[suite]) for suite in common for name, own in found.items() if suite in own]
 
 
+def below_runs(path: Path) -> Path | None:
+    """The user's folder that NAME or results/runs/NAME means in any folder; None for another path."""
+    return places.runs() / path.name if path.parent in (Path(), Path("results/runs")) else None
+
+
 def find_run(name: str | None) -> tuple[Path, str]:
     """The run for a folder, the name of a run or of a suite, and a line that says which one it is.
 
@@ -221,8 +226,8 @@ def find_run(name: str | None) -> tuple[Path, str]:
         return path, f"run {path}"
     if places.ROOT / path in shipped_runs():  # `results/h200/softmax`, where it is not in the current folder
         return _newest([], [places.ROOT / path])
-    if path.parent in (Path(), Path("results/runs")) and is_run(places.runs() / path.name):
-        return places.runs() / path.name, f"run {path.name}"
+    if (own := below_runs(path)) and is_run(own):
+        return own, f"run {path.name}"
     mine = [folder for folder in user_runs() if _suite_of(folder) == path.stem]
     shipped = [folder for folder in shipped_runs() if folder.name == path.stem]
     if (mine or shipped) and (path.parent == Path() or path.suffix == ".yaml"):

@@ -60,9 +60,8 @@ def test_a_claim_that_two_suites_judge_is_one_claim() -> None:
 
 
 def test_one_gpu_is_answered_by_how_many_claims_hold(recorded: Run) -> None:
-    assert (
-        view(member("2 x H200", recorded)).sentences[0] == "2 of 4 published claims hold on 2 x H200; 2 hold in part."
-    )
+    shown = view(member("2 x H200", recorded))
+    assert shown.sentences[0] == "2 of 4 published claims hold on 2 x H200; 2 hold in part."
 
 
 def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Path) -> None:
@@ -131,10 +130,12 @@ def test_a_simulated_gpu_whose_rows_all_failed_counts_and_decides_nothing() -> N
     failed = [replace(row, status="failed", reason="nvcc fatal\n  command: nvcc", counters=None) for row in one.rows]
     shown = view(member("h200", one), member("v100", on(replace(one, rows=tuple(failed)), "simulated (V100)")))
     assert shown.sentences[0].startswith("1 simulated GPU counted what kernels do and timed nothing: ")
-    assert shown.sentences[1] == "v100 counted nothing: all 138 rows are wrong or failed (nvcc fatal)."
+    assert shown.sentences[1] == "v100 counted nothing: 138 of 138 rows are wrong or failed (nvcc fatal)."
     decided = {line.claim.id: line.verdicts for line in shown.claims}
     assert decided["reduce-tree-counters"]["h200"].verdict == "holds"
     assert {own["v100"].verdict for own in decided.values()} == {"not decided"}
+    alone = view(member("v100", on(replace(one, rows=tuple(failed)), "simulated (V100)")))
+    assert alone.sentences == ["v100 counted nothing: 138 of 138 rows are wrong or failed (nvcc fatal)."]
 
 
 def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:

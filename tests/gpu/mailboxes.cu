@@ -1,5 +1,6 @@
 // A correct program: clusters of 16 blocks, each block with an mbarrier at which its first thread arrives and for which all
-// wait. It ends with 1 if a launch fails. synccheck of compute-sanitizer 2025.3.1 has ended it with an illegal address.
+// wait. It ends with 1 if a launch fails. On an H100, synccheck of compute-sanitizer 2025.3.1 ended such a kernel with an
+// illegal address.
 #include <cooperative_groups.h>
 #include <cstdio>
 

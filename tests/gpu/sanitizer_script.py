@@ -1,7 +1,8 @@
 """What runs under compute-sanitizer: launches, each once, on arrays that are allocations of their own and exact size.
 
     python sanitizer_script.py kernels FILE            every kernel that is no specimen, on small cases
-    python sanitizer_script.py kernels FILE MAILBOXES  the same without mailboxes of several clusters of 16 blocks
+    python sanitizer_script.py kernels FILE without-mailboxes
+                                                       the same without mailboxes of several clusters of 16 blocks
     python sanitizer_script.py TOOL FILE               what that tool must find: specimens and planted faults
 
 Writes FILE, JSON: how many launches of how many implementations there were, and how many cases were left out. Outputs
@@ -46,7 +47,7 @@ PLANTED = {
     "initcheck": "planted_uninitialised",
     "synccheck": "planted_stray_lane",
 }
-MAILBOXES = "without-mailboxes"
+WITHOUT_MAILBOXES = "without-mailboxes"
 LARGE_CLUSTER = 16  # blocks
 # Specimens whose results are most often right, with a case that shows what is wrong; verification finds the others.
 RACES = {
@@ -163,7 +164,7 @@ def main(what: str, file: str, left_out: str = "") -> None:
     chosen = [
         job
         for job in everything
-        if left_out != MAILBOXES or not has_mailboxes(job, binaries[job.request(architecture)])
+        if left_out != WITHOUT_MAILBOXES or not has_mailboxes(job, binaries[job.request(architecture)])
     ]
     counts = {"left_out": len(everything) - len(chosen), "launches": 0, "calls_of_host_code": 0}
     for job in chosen:

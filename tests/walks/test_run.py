@@ -73,6 +73,8 @@ def test_every_suite_begins_with_a_renewed_device(project: Project, monkeypatch:
     for answer in run_walk(Request(suites, quick=True), ConsoleProgress()):
         order.append(answer.run.suite)
     assert order == ["renewed", "one", "renewed", "two"]
+    list(run_walk(Request(suites, quick=True, resume=True), ConsoleProgress()))
+    assert order[4:] == [], "nothing is left to measure"
 
 
 def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
