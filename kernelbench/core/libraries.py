@@ -15,6 +15,7 @@ EXTRAS = {  # by module, the extra that brings it
     "quack": "quack",
     "liger_kernel": "liger",
     "flashinfer": "flashinfer",
+    "helion": "helion",
     "ncu_report": "ncu",
     "cryptography": "fleet",
 }
@@ -25,6 +26,7 @@ PEER_PACKAGES = {
     "quack": ("quack-kernels",),
     "liger": ("liger-kernel",),
     "flashinfer": ("flashinfer-python",),
+    "helion": ("helion",),
     "cudnn": ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     "cupy": ("cupy-cuda12x", "cupy-cuda13x"),
     "cub": ("cub",),
@@ -35,6 +37,7 @@ CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "torch_compile",
     "TRITON_CACHE_DIR": "triton",
     "FLASHINFER_WORKSPACE_BASE": "flashinfer",
+    "HELION_CACHE_DIR": "helion",
 }
 
 

@@ -23,6 +23,24 @@ def our_triton() -> Any:
     return import_module(".triton_choice", __package__)
 
 
+def our_helion() -> Any:
+    """The module of our own Helion kernels; MissingLibrary where there is no Helion."""
+    import_library("helion")
+    return import_module(".helion_tiles", __package__)
+
+
+def helion_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Callable[[], None]:
+    """A call of our own Helion kernels, which Helion tunes here for the case."""
+    torch, tiles = torch_with_gpu(), our_helion()
+    outer, dim, inner = case.outer_dim_inner
+    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(outer, dim, inner) for name in ("x", "y"))
+    kernel = tiles.KERNELS[log, inner == 1]
+    tensors = (x.squeeze(2), y.squeeze(2)) if inner == 1 else (x, y)
+    call = on_stream(torch, stream, lambda: kernel(*tensors))
+    call()  # tunes and compiles, which is not to be timed
+    return call
+
+
 def triton_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Callable[[], None]:
     """A call of our own Triton kernels, which are tuned here for the case."""
     torch, choice = torch_with_gpu(), our_triton()

@@ -1,0 +1,36 @@
+"""Peer: layer norm in Helion, tuned on the GPU that it runs on: kernels/softmax_family/helion_tiles.py. Last axis.
+
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
+"""
+
+from collections.abc import Callable
+
+from kernelbench import Arrays, Case, Implementation, Origin
+from ..common.peers import on_stream, torch_tensor, torch_with_gpu
+from ..softmax_family.peers import our_helion
+from .operation import EPS
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    rows, columns = case.rows_columns()
+    torch, tiles = torch_with_gpu(), our_helion()
+    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
+    gamma, beta = (torch_tensor(torch, arrays[name], case.dtype) for name in ("gamma", "beta"))
+    call = on_stream(torch, stream, lambda: tiles.layer_norm_rows(x, gamma, beta, y, EPS))
+    call()  # tunes and compiles, which is not to be timed
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "helion",
+        "Helion on Triton: whole rows or parts of them in a program, as its own quick search chooses for each shape",
+        Origin(
+            "pytorch/helion",
+            "https://github.com/pytorch/helion/blob/main/examples/layer_norm.py",
+            differs="written here: forward alone, into an output that is given; tuned for at most 15 s per shape",
+        ),
+        prepare=prepare,
+        role="peer",
+    ),
+)
