@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import multiprocessing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -29,16 +31,28 @@ def our_helion() -> Any:
     return import_module(".helion_tiles", __package__)
 
 
-def helion_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Callable[[], None]:
+def helion_call(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     """A call of our own Helion kernels, which Helion tunes here for the case."""
     torch, tiles = torch_with_gpu(), our_helion()
-    outer, dim, inner = case.outer_dim_inner
-    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(outer, dim, inner) for name in ("x", "y"))
-    kernel = tiles.KERNELS[log, inner == 1]
-    tensors = (x.squeeze(2), y.squeeze(2)) if inner == 1 else (x, y)
-    call = on_stream(torch, stream, lambda: kernel(*tensors))
-    call()  # tunes and compiles, which is not to be timed
+    rows, columns, inner = case.outer_dim_inner
+    if inner != 1:
+        raise Unsupported(f"axis must be the last, got {case.axis}")
+    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
+    call = on_stream(torch, stream, lambda: tiles.softmax_rows(x, y))
+    with may_have_children():
+        call()  # tunes and compiles, which is not to be timed
     return call
+
+
+@contextmanager
+def may_have_children() -> Iterator[None]:
+    """Let this process, which is a daemon, have child processes: Helion's tuner compiles in them, and waits for them."""
+    settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+    before, settings["daemon"] = settings.get("daemon"), False
+    try:
+        yield
+    finally:
+        settings["daemon"] = before
 
 
 def triton_call(case: Case, arrays: Arrays, stream: int, *, log: bool) -> Callable[[], None]:
