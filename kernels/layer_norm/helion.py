@@ -29,7 +29,7 @@ IMPLEMENTATIONS = (
         Origin(
             "pytorch/helion",
             "https://github.com/pytorch/helion/blob/main/examples/layer_norm.py",
-            differs="written here: forward alone, into an output that is given; tuned for at most 10 s per shape",
+            differs="written here: forward alone, into an output that is given; tuned for at most 8 s per shape",
         ),
         prepare=prepare,
         role="peer",

@@ -21,7 +21,7 @@ IMPLEMENTATIONS = (
         Origin(
             "pytorch/helion",
             "https://github.com/pytorch/helion/blob/main/examples/softmax.py",
-            differs="written here: into an output that is given; tuned for at most 10 s per shape",
+            differs="written here: into an output that is given; tuned for at most 8 s per shape",
         ),
         prepare=prepare,
         role="peer",

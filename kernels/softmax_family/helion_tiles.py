@@ -1,4 +1,4 @@
-"""Softmax, log_softmax and layer norm in Helion, which tunes tiles, warps and loops over long axes on the GPU in use.
+"""Softmax and layer norm in Helion, which tunes tiles, warps and loops over long axes on the GPU in use.
 
 Imported by our_helion() only, once Helion is known to be there. Helion reads these functions' source: their loops are
 over tiles, and a whole axis, `:`, is held by a program or read in a loop, as its tuner chooses.
@@ -8,7 +8,7 @@ import helion
 import helion.language as hl
 import torch
 
-EFFORT, MOST_S = "quick", 10  # of Helion's tuner, for each shape and type; it has no more than that for one
+EFFORT, MOST_S = "quick", 8  # of Helion's tuner, for each shape and type; it has no more than that for one
 
 _tuned = helion.kernel(
     static_shapes=True,
