@@ -31,22 +31,10 @@ def our_helion() -> Any:
     return import_module(".helion_tiles", __package__)
 
 
-def helion_call(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
-    """A call of our own Helion kernels, which Helion tunes here for the case."""
-    torch, tiles = torch_with_gpu(), our_helion()
-    rows, columns, inner = case.outer_dim_inner
-    if inner != 1:
-        raise Unsupported(f"axis must be the last, got {case.axis}")
-    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
-    call = on_stream(torch, stream, lambda: tiles.softmax_rows(x, y))
-    with may_have_children():
-        call()  # tunes and compiles, which is not to be timed
-    return call
-
-
 @contextmanager
 def may_have_children() -> Iterator[None]:
-    """Let this process, which is a daemon, have child processes: Helion's tuner compiles in them, and waits for them."""
+    """Within it this process may start others, although it is a daemon, as workers are: Helion's tuner compiles in
+    them, and waits for them."""
     settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
     before, settings["daemon"] = settings.get("daemon"), False
     try:

@@ -1,6 +1,7 @@
-"""Softmax and layer norm of quack, Liger-Kernel and FlashInfer without these: what they are handed, and what is refused
-by name."""
+"""Softmax and layer norm of quack, Liger-Kernel, FlashInfer and Helion without these: what they are handed, and what is
+refused by name."""
 
+import multiprocessing
 import os
 import sys
 from contextlib import contextmanager, nullcontext
@@ -17,7 +18,8 @@ from tests.catalog import catalog
 from tests.kernels.fakes import Tensor, layer_norm, softmax
 
 STREAM = 1234
-PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.transformers.functional", "flashinfer": "flashinfer.sampling"}
+PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.transformers.functional", "flashinfer": "flashinfer.sampling",
+         "helion": "helion"}  # fmt: skip
 SOFTMAX, LAYER_NORM = (catalog().implementations[name] for name in ("softmax", "layer_norm"))
 each_peer = pytest.mark.parametrize("name", PEERS)
 
@@ -49,9 +51,26 @@ def calls(monkeypatch):
         seen.append(("liger", streams[-1], x.shape, {}))
         return layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
+    def helion_kernel(**settings):
+        def tuned(function):
+            def run(x, *rest):
+                if not seen:  # it tunes
+                    assert not multiprocessing.current_process().daemon, "Helion's tuner has child processes"
+                into = rest[-2] if len(rest) > 1 else rest[-1]
+                if len(rest) == 1:
+                    into[...] = noted("helion", x)
+                else:
+                    gamma, beta, _, eps = rest
+                    seen.append(("helion", streams[-1], x.shape, {}))
+                    into[...] = layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+            return run
+
+        return tuned
+
     torch, cupy = ModuleType("torch"), ModuleType("cupy")
     torch.as_tensor = lambda array, device: np.ndarray.view(array, Tensor)
-    torch.no_grad, torch.__version__ = nullcontext, "2.9"
+    torch.no_grad, torch.__version__, torch.Tensor = nullcontext, "2.9", Tensor
     torch.cuda = SimpleNamespace(is_available=lambda: True, ExternalStream=int, stream=on)
     cupy.asarray = np.asarray
     modules = {
@@ -61,6 +80,8 @@ def calls(monkeypatch):
             "liger_softmax": lambda x: noted("liger", x),
             "liger_layer_norm": liger_norm,
         },
+        "helion.language": {},
+        "helion": {"kernel": helion_kernel},
         "flashinfer.sampling": {"softmax": lambda x, **options: noted("flashinfer", x, **options)},
     }
     for path, functions in modules.items():
@@ -68,6 +89,8 @@ def calls(monkeypatch):
             part = ".".join(path.split(".")[:depth])
             monkeypatch.setitem(sys.modules, part, ModuleType(part))
         vars(sys.modules[path]).update(functions)
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # as a worker is
+    monkeypatch.delitem(sys.modules, "kernels.softmax_family.helion_tiles", raising=False)
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     return seen
@@ -98,6 +121,7 @@ def test_rows_are_handed_over_on_the_stream(calls, name):
         ("quack", Case("softmax", (6, 12), -1, "bfloat16"), "columns must be a multiple of 8, got 12"),
         ("liger", Case("softmax", (6, 8), 0, "float32"), "axis must be the last, got 0"),
         ("liger", Case("softmax", (6, 65537), -1, "float32"), "columns must be at most 65536, got 65537"),
+        ("helion", Case("softmax", (6, 8), 0, "float32"), "axis must be the last, got 0"),
         ("flashinfer", Case("softmax", (6, 8), 0, "float32"), "axis must be the last, got 0"),
         ("flashinfer", Case("softmax", (6, 8), -1, "bfloat16"), "dtype must be float32, got bfloat16"),
         *((name, Case("softmax", (6, 8), -1, "float32", parameters=(("scale", 0.5),)), "scale") for name in PEERS),
@@ -154,7 +178,7 @@ def test_a_missing_library_names_the_extra_that_brings_it(calls, monkeypatch, na
 
 def test_fast_exponentials_are_said(calls):
     assert {name: SOFTMAX[name].arithmetic for name in PEERS} == {
-        "quack": "fast", "liger": "accurate", "flashinfer": "fast",
+        "quack": "fast", "liger": "accurate", "flashinfer": "fast", "helion": "accurate",
     }  # fmt: skip
 
 
@@ -169,7 +193,7 @@ def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(mo
     assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"
 
 
-@pytest.mark.parametrize("name", ["quack", "liger"])
+@pytest.mark.parametrize("name", ["quack", "liger", "helion"])
 def test_rows_and_weights_of_layer_norm_are_handed_over_on_the_stream(calls, name):
     rng = np.random.default_rng(4)
     arrays = held((4, 6, 8)) | {one: rng.normal(size=8).astype(np.float32) for one in ("gamma", "beta")}
@@ -188,7 +212,7 @@ def test_rows_and_weights_of_layer_norm_are_handed_over_on_the_stream(calls, nam
         ("liger", Case("layer_norm", (6, 65537), -1, "float32"), "columns must be at most 65536, got 65537"),
         ("triton", Case("layer_norm", (6, 32769), -1, "float32"), "columns must be at most 32768, got 32769"),
         *((name, Case("layer_norm", (6, 8), 0, "float32"), "axis must be the last")
-          for name in ("quack", "liger", "triton", "torch_compile")),
+          for name in ("quack", "liger", "helion", "triton", "torch_compile")),
     ],
 )  # fmt: skip
 def test_what_a_layer_norm_has_not_is_refused_by_name(calls, name, case, reason):

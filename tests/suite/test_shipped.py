@@ -225,7 +225,10 @@ def test_peers_of_softmax_are_met_at_attention_scores_and_at_long_rows(suites):
         *((32, 64, seq, seq) for seq in (16, 32, 64, 128, 512, 1024)),
     ]  # fmt: skip
     assert len(suites["peers_softmax"].cases) == 2 * len(shapes), "in float32 and bfloat16"
-    libraries = {"torch", "torch_compile", "torch_compile_autotuned", "triton", "quack", "liger", "flashinfer", "cudnn"}
+    libraries = {
+        "torch", "torch_compile", "torch_compile_autotuned", "triton", "helion", "quack", "liger", "flashinfer",
+        "cudnn",
+    }  # fmt: skip
     assert libraries | {"cupy"} <= set(suites["peers_softmax"].implementations)
 
 
