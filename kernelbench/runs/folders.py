@@ -1,7 +1,6 @@
 """Folders of runs: the place of a new one, locks against other writers, and the run that the user means."""
 
 import fcntl
-import filecmp
 import os
 import re
 from collections import Counter
@@ -17,7 +16,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
-from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
+from kernelbench.runs.results import ENVIRONMENT_FILE, PACKED_RESULTS_FILE, Run, read_run, results_file
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims; where it has none, another GPU's tell durations
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
@@ -159,18 +158,13 @@ def expected_text(suites: Sequence[str]) -> str:
 
 
 def output_folder(run: Path) -> Path:
-    """The folder for the page of a run: its own, but another one for recorded runs, wherever a checkout has them."""
-    shipped = next((path for path in shipped_runs() if path.name == run.resolve().name and _is_copy(run, path)), None)
-    return run if shipped is None else places.runs() / f"{_recorded_on(shipped)}-{shipped.name}"
-
-
-def _is_copy(run: Path, shipped: Path) -> bool:
-    """Whether `run` is the recorded run `shipped`, here or in another checkout."""
-    if run.resolve() == shipped.resolve():
-        return True
-    with suppress(OSError):
-        return filecmp.cmp(run / ENVIRONMENT_FILE, shipped / ENVIRONMENT_FILE, shallow=False)
-    return False
+    """The folder for the page of a run: its own, but another one for recorded runs, here or in another checkout. Those
+    are packed, which `kernelbench run` never does."""
+    path = run.resolve()
+    if results_file(path).name != PACKED_RESULTS_FILE and path not in (one.resolve() for one in shipped_runs()):
+        return run
+    gpu = next((one.name for one in path.parents if one.parent.name == "results"), "")  # results/GPU/.., as shipped
+    return places.runs() / "-".join(filter(None, (gpu, path.name)))
 
 
 def is_run(folder: Path) -> bool:

@@ -1,5 +1,6 @@
 """Which run is meant, where a new one goes, and who may write into it."""
 
+import gzip
 import json
 import os
 import re
@@ -275,13 +276,14 @@ def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
     assert folders.output_folder(Path("results/runs/a")) == Path("results/runs/a")
 
 
-def test_the_same_recorded_run_in_another_checkout_is_left_as_it_is_too(home: Path, tmp_path: Path) -> None:
-    shipped, other = make(home / "h200" / "softmax"), make(tmp_path / "checkout" / "results" / "h200" / "softmax")
-    for folder in (shipped, other):
-        (folder / "environment.json").write_text(json.dumps({"started": "2026-11-21"}))
-    assert folders.output_folder(other) == home / "runs" / "h200-softmax"
-    (other / "environment.json").write_text(json.dumps({"started": "2026-11-22"}))
+@pytest.mark.parametrize("group", ["", "peers"])
+def test_a_recorded_run_of_another_checkout_is_left_as_it_is_too(group: str, home: Path, tmp_path: Path) -> None:
+    other = make(tmp_path / "checkout" / "results" / "h100" / group / "softmax")  # a wheel has no runs of an H100
     assert folders.output_folder(other) == other, "a run of one's own"
+    packed = gzip.compress((other / "results.csv").read_bytes())
+    (other / "results.csv.gz").write_bytes(packed)
+    (other / "results.csv").unlink()
+    assert folders.output_folder(other) == home / "runs" / "h100-softmax"
 
 
 def test_recorded_runs_hold_nothing_that_a_command_writes_again() -> None:
