@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.gpu.conftest import Silent
 from tests.gpu.techniques import signature, techniques
 
 SCRIPT = Path(sanitizer_script.__file__)
+H200 = KNOWN["h200"].architecture
 KERNELS_S, FAULTS_S = 240.0, 120.0  # the longest that a process of each kind may take
 # What finds each specimen: one of the tools, or verification on random input.
 CAUGHT_BY = {
@@ -34,6 +36,12 @@ CAUGHT_BY = {
     **dict.fromkeys(sanitizer_script.RACES, "racecheck"),
 }
 VERIFIED = Case("softmax", (2, 3, 34, 34), -1, "float32")
+
+
+@cache
+def planned() -> tuple[Any, ...]:
+    """What is launched of the kernels on an H200."""
+    return tuple(sanitizer_script.kernels(KNOWN["h200"]))
 
 
 def specimens() -> set[str]:
@@ -49,7 +57,7 @@ def test_every_kernel_and_every_technique_is_launched() -> None:
     catalog = load_catalog()
     known = catalog.implementations
     expected = {(operation, name) for operation, named in known.items() for name, one in named.items() if one.plan}
-    jobs = list(sanitizer_script.kernels(KNOWN["h200"]))
+    jobs = planned()
     assert {(job.case.operation, job.implementation.name) for job in jobs} == expected
     own = techniques(catalog, KNOWN["h200"], ("float32", "float16"))
     assert own
@@ -69,10 +77,9 @@ def test_every_tool_has_what_it_must_find(tool: str) -> None:
     [("one_read_axis", (3, 10007, 100), True), ("one_read_axis", (1, 50000, 2), False), ("paddle", (40, 96), False)],
 )
 def test_launches_with_mailboxes_are_told_apart(name: str, shape: tuple[int, ...], has: bool) -> None:
-    h200 = KNOWN["h200"]
-    jobs = [job for job in sanitizer_script.kernels(h200) if job.case.operation == "log_softmax"]
+    jobs = [job for job in planned() if job.case.operation == "log_softmax"]
     job = next(job for job in jobs if (job.implementation.name, job.case.shape) == (name, shape))
-    binary = sanitizer_script.built([job], h200.architecture)[job.request(h200.architecture)]
+    binary = sanitizer_script.built([job], H200)[job.request(H200)]
     assert sanitizer_script.has_mailboxes(job, binary) == has
 
 
