@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,13 @@ from kernelbench.cli.options import (
 )
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.texts import singular
+from kernelbench.core.units import number_of
 
 if TYPE_CHECKING:
     from kernelbench.compare.answer import Answer
     from kernelbench.fleet.workers import Workers
+    from kernelbench.runs.records import Row
     from kernelbench.walks.request import Request
 
 
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--self-test",
     is_flag=True,
-    help="Measure each implementation beside a twin of itself, to see which differences this machine can detect.",
+    help="Measure each implementation beside a second copy of itself, to see which differences this machine can detect.",
 )
 @click.option(
     "--counters",
@@ -159,12 +163,21 @@ def show(answer: Answer, page: Path | None) -> None:
     builds = answer.run.environment.get("builds", {})
     compiled, binaries = builds.get("compiled", 0), builds.get("binaries", 0)
     built = f"{compiled} of {binaries} binaries compiled in {builds.get('seconds', 0)} s"
-    say(built if compiled or not binaries else f"{binaries} binaries, all from the build cache")
+    if binaries:
+        say(singular(built if compiled else f"{binaries} binaries, all from the build cache"))
     if answer.run.simulated:
         checked = view.right_text((row.status, row.role) for row in answer.run.rows)
-        tell(f"Outputs: {checked}.", *summary.counted_lines(answer, "the counts are above"))
+        tell(f"Outputs: {checked}.", *_sampled(answer.run.rows), *summary.counted_lines(answer, "the counts are above"))
     if not test:
         tell(*summary.run_lines(answer.run, answer.comparison, answer.verdicts))
     say(f"rows: {answer.run.folder / 'results.csv'}")
     if page:
         say(f"page: {page}")
+
+
+def _sampled(rows: Sequence[Row]) -> list[str]:
+    """A line on right rows of which not every block ran, if there are any."""
+    sampled = sum(row.status == "ok" and bool(row.sampled) for row in rows)
+    if not sampled:
+        return []
+    return [f"{number_of(sampled, 'right row')} ran a sample of the blocks. No other is checked; --full checks all."]

@@ -11,22 +11,23 @@ from kernelbench.explain import evidence
 
 
 def judge_specimen(asked: Asked) -> ClaimVerdict:
-    """Times play a part only where `slower_than` is given, and then on a GPU alone."""
+    """Times play a part only where `slower_than` is given."""
     specimens: Sequence[str] = asked.stated["specimens"]
     (correct,) = asked.parameters("correct")
     fused = str(asked.stated.get("slower_than", ""))
     names = (*specimens, correct, *((fused,) if fused else ()))
     ratios: dict[str, Ratio] = {}
+    if fused and asked.measured.run.simulated:
+        reason = (
+            f"whether {asked.label(correct)} is slower than {asked.label(fused)} takes times, and this run has none"
+        )
+        return asked.unmeasured(reason)
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
         states = {name: asked.measured.status(case.key, name)[0] for name in (*specimens, correct)}
         checked = {name: state for name, state in states.items() if state in ("ok", "wrong")}
         ratio = asked.speedup(case, correct, fused) if fused else None
-        if (
-            correct not in checked
-            or len(checked) == 1
-            or (fused and ratio is None and not asked.measured.run.simulated)
-        ):
+        if correct not in checked or len(checked) == 1 or (fused and ratio is None):
             return None
         as_said = all(state == ("ok" if name == correct else "wrong") for name, state in checked.items())
         text = "; ".join(f"{name}: {state}" for name, state in checked.items())
@@ -108,5 +109,9 @@ def judge_explanation(asked: Asked) -> ClaimVerdict:
         decision, numbers = (one.decision, f" ({one.numbers})") if one.seen else ("not counted", "")
         told.setdefault(decision, []).append(one.statement.says + numbers)
     parts = ". ".join(f"{decision.capitalize()}: {'; '.join(each)}" for decision, each in told.items())
+    if set(told) == {"confirmed", "not counted"}:  # what was not seen may be otherwise
+        return asked.unmeasured(
+            f"{'; '.join(told['not counted'])}: not counted. Confirmed: {'; '.join(told['confirmed'])}", cases
+        )
     required = asked.direction("counters confirm every statement")
     return asked.concluded(cases, lambda on: f"Counted by the simulator on {on}. {parts}", required, None)

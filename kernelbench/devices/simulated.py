@@ -259,6 +259,7 @@ class SimulatedDevice:
                 "version": kernelbench.__version__,
                 "compiler": native.compiler_text(),
                 "threads": len(os.sched_getaffinity(0)),
+                **({"full": True} if self.full else {}),
             },
             "compute_capability": ".".join(map(str, own.compute_capability)),
             "multiprocessors": own.multiprocessors,

@@ -53,6 +53,9 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
     if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
         yield "one of the two is a self-test, the other is not"
     now = state["device"]
+    full = [bool(device.get("simulator", {}).get("full")) for device in (earlier.environment["device"], now)]
+    if full[0] != full[1]:
+        yield "one of the two runs every block (--full), the other a sample of them"
     if earlier.device != now["name"]:
         yield f"it was measured on {earlier.device}, this is {now['name']}"
     then = earlier.environment["device"].get("uuid")
@@ -103,6 +106,8 @@ def unfinished_plans(
         if why:
             again[why] += 1
     progress.say(f"Going on with {earlier.folder}: {len(plans) - len(left)} of {len(plans)} cases are finished")
+    if command := earlier.environment.get("command"):
+        progress.say(f"The command before this one: {command}")
     for why, count in again.items():
         progress.say(f"{count} case{'s are' if count > 1 else ' is'} measured again: {why}")
     return tuple(left)

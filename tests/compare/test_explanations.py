@@ -16,7 +16,7 @@ from kernelbench.runs.records import RESULTS
 REQUESTS = 1000
 
 
-def counted(name, wavefronts=1.0, lanes=32.0):
+def counted(name, wavefronts=1.0, lanes=32.0, ways=None):
     """A kernel with so many wavefronts for each shared load, where one would do."""
     counters = Counters(
         warp_instructions=REQUESTS,
@@ -25,7 +25,7 @@ def counted(name, wavefronts=1.0, lanes=32.0):
         shared_load_wavefronts=round(wavefronts * REQUESTS),
         shared_load_ideal_wavefronts=REQUESTS,
     )
-    return Counted("case", name, counters)
+    return Counted("case", name, counters, ways=ways)
 
 
 def statement(of, relation, than, **more):
@@ -152,7 +152,7 @@ def test_an_explanation_without_statements_is_refused(ledger):
 def trees(strided=3.3, modulo_lanes=23.3):
     return {
         "tree_modulo": counted("tree_modulo", lanes=modulo_lanes),
-        "tree_strided": counted("tree_strided", strided, lanes=29.0),
+        "tree_strided": counted("tree_strided", strided, 29.0, (2, 8)),
         "tree_sequential": counted("tree_sequential", lanes=29.1),
     }
 
@@ -189,6 +189,18 @@ def test_an_explanation_can_fail_or_hold_in_part(two_cases, ledger, published_ca
     assert verdict(two_cases, ledger, none).verdict == "does not hold"
 
 
+def test_an_explanation_with_a_statement_that_nothing_counted_is_not_decided(two_cases, ledger, published_case):
+    """Unless another statement is contradicted."""
+    unseen = {"tree_strided": counted("tree_strided", 3.3, 29.0)}
+    answer = verdict(two_cases, ledger, {published_case(seq).key: trees() | unseen for seq in (16, 32)})
+    assert answer.verdict == "not decided"
+    assert answer.sentence.startswith("Not decided: the first stride collides two by two; each doubling")
+    assert "not counted. Confirmed: threads picked by a modulo" in answer.sentence
+    wrong = {"tree_sequential": counted("tree_sequential", 2.0, lanes=29.1)}
+    both = {published_case(seq).key: trees() | unseen | wrong for seq in (16, 32)}
+    assert verdict(two_cases, ledger, both).verdict == "does not hold"
+
+
 def test_without_counters_an_explanation_is_not_measured(two_cases, ledger):
     answer = verdict(two_cases, ledger, None)
     assert answer.verdict == "not decided"
@@ -197,12 +209,14 @@ def test_without_counters_an_explanation_is_not_measured(two_cases, ledger):
 
 def test_a_simulated_run_decides_by_its_own_counters(build, ledger, published_case):
     """Counters come back from results.csv; lanes a warp instruction stand for thread instructions."""
-    case = published_case(16)
+    case = published_case(512)
     known = set(columns.column_names(RESULTS))
     for name, one in trees().items():
         build.refuse(case, name, "ok", "not timed")
         cells = {key: value for key, value in vars(one.counters).items() if key in known}
         build.rows[-1] |= cells | {"lanes_per_instruction": one.counters.lanes_per_instruction}
+        if one.ways:
+            build.rows[-1] |= {"least_conflict_ways": one.ways[0], "most_conflict_ways": one.ways[1]}
     assert verdict(build, ledger, None).verdict == "holds"
 
 

@@ -394,6 +394,15 @@ def test_the_correct_one_may_have_to_be_slower_than_another(build, fused, outcom
     assert answer.direction.required == "bad is wrong; good is right, and slower than fused"
 
 
+def test_a_run_without_times_does_not_say_which_is_slower(build):
+    build.simulated = True
+    for name, status in (("bad", "wrong"), ("good", "ok"), ("fused", "ok")):
+        build.refuse(build.case(4096, 2048), name, status, "")
+    answer = judged(build, claim_of(**SPECIMEN, slower_than="fused"))
+    assert answer.sentence == "Not decided: whether good is slower than fused takes times, and this run has none."
+    assert judged(build, claim_of(**SPECIMEN)).verdict == "holds"
+
+
 def test_where_times_play_a_part_a_case_near_the_floor_does_not_count(build):
     build.floor_s = 20e-6
     for n, good, fused in ((8, 100, 59), (800, 200, 100)):

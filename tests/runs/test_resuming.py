@@ -264,6 +264,22 @@ def test_cases_without_the_rows_that_are_asked_for_are_measured(
     assert [line.split("measured again: ")[1] for line in reasons] == why
 
 
+def test_the_earlier_command_is_said_which_may_have_asked_for_less(tmp_path: Path) -> None:
+    _, (_, second) = left(make(tmp_path, command="kernelbench run softmax --only naive"))
+    assert second == "The command before this one: kernelbench run softmax --only naive"
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_sample_of_the_blocks_is_not_mixed_with_all(tmp_path: Path, full: bool) -> None:
+    def state(full: bool) -> dict[str, Any]:
+        return {"device": {"name": "simulated", "simulator": {"threads": 2} | ({"full": True} if full else {})}}
+
+    folder = make(tmp_path, **state(full))
+    assert earlier_session(folder, STATE | state(full), resume=True)
+    with pytest.raises(ResultsError, match="--resume: one of the two runs every block"):
+        earlier_session(folder, STATE | state(not full), resume=True)
+
+
 def test_a_case_whose_rows_are_not_all_there_is_measured_again(tmp_path: Path) -> None:
     folder = make(tmp_path, row(CASES[0]), row(CASES[1]), row(CASES[1], method="graph"))
     path = folder / RESULTS_FILE
