@@ -74,7 +74,7 @@ def compare(
 
     With two runs of one suite, each row of the second run is FASTER, SLOWER, the SAME or UNSURE. A row is faster
     or slower only by more than noise explains. Rows that changed are shown, the others are counted. Runs of two
-    different GPUs are compared by share of the ceiling.
+    different GPUs are compared by share of each ceiling: a row is CLOSER to it or FARTHER from it.
 
     Nothing is written unless --out says so.
 

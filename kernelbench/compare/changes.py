@@ -9,6 +9,7 @@ from kernelbench.core.columns import Count, Number, about, columns_of
 
 Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE"]
 VERDICTS: tuple[Verdict, ...] = ("SLOWER", "FASTER", "UNSURE", "SAME")
+_BY_SHARE = {"SLOWER": "FARTHER", "FASTER": "CLOSER"}  # from and to the ceiling, of two different GPUs
 MOST_SAMPLES = 10_000  # to add to a row: above this a difference lies on the edge of its band
 BROKEN = ("wrong", "failed")  # statuses of a kernel that no longer works
 
@@ -35,7 +36,8 @@ class Change:
     ratio_high: Annotated[Number, about("upper end of its 95 % interval")] = None
     band: Annotated[Number, about("noise band: ratios from 1 / (1 + band) to 1 + band are the same")] = None
     verdict: Annotated[
-        Verdict | Literal[""], about("whether the second run is FASTER, SLOWER, the SAME, or UNSURE")
+        Verdict | Literal[""],
+        about("whether the second run is FASTER, SLOWER, the SAME, or UNSURE; of two different GPUs CLOSER or FARTHER"),
     ] = ""
     more_samples: Annotated[Count, about("further samples per run that would decide an UNSURE verdict")] = None
     first_samples: Annotated[Count, about("raw samples in the first run; 0 where it has none")] = None
@@ -96,6 +98,10 @@ class Changes:
     def without(self) -> list[Change]:
         """Rows that cannot be compared; their `reason` says why."""
         return [row for row in self.rows if not isinstance(row, Judged)]
+
+    def word(self, verdict: str) -> str:
+        """A verdict as it is shown: no time is faster where shares of two ceilings are compared."""
+        return _BY_SHARE.get(verdict, verdict) if self.by_share else verdict
 
     def of(self, verdict: Verdict) -> list[Judged]:
         return [row for row in self.judged if row.verdict == verdict]

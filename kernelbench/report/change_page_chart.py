@@ -72,7 +72,7 @@ def charts(changes: Changes, name: Callable[[Judged], str]) -> list[Chart]:
     shown = lanes(changes, name)
     over = "Time in the second run over that in the first"
     if changes.by_share:
-        over = "Share of the ceiling in the first run over that in the second"
+        over = "Time over that at the ceiling, in the second run against the first"
     caption = (
         f"{over}, with its 95 % interval. Grey: the noise band of the row; where rows are counted, the widest of "
         f"their bands. The axis is linear up to about {100 * LINEAR:.0f} % and logarithmic beyond."
@@ -101,7 +101,7 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
         _ticks(axis, low, high, wide)
         axis.axvline(0, color=INK, linewidth=0.9, zorder=1.5)
         meaning = "farther from the ceiling →" if by_share else "slower →"
-        axis.set_xlabel(f"change of {'share' if by_share else 'time'} in per cent, {meaning}")
+        axis.set_xlabel(f"change of time{' over that at the ceiling' if by_share else ''} in per cent, {meaning}")
         style.fix_layout(drawn)
     return drawn
 

@@ -11,7 +11,7 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, time_column
 from kernelbench.report import view
 from kernelbench.report.fitting import Table
-from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, verdict_cell
+from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, styled_cell
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,6 +20,7 @@ FIRST_WIDTH = 31  # of case and implementation
 SPARE = {"by": {"spare": 3}, "band %": {"spare": 2}, "95 % interval": {"spare": 1}}  # in narrow windows
 CASES = 3  # of a group that are named; the others are counted
 PLACES = 8  # rows that are named per remark
+CHANGE_OF_SHARE = "Change: of the time over that at the ceiling; negative is closer to it"
 
 
 def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
@@ -32,7 +33,7 @@ def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
     without = [row for row in changes.without if every or row.first_status != row.second_status]
     parts: list[RenderableType] = []
     for cache in dict.fromkeys(row.cache for row in judged):
-        parts.append(_table([row for row in judged if row.cache == cache], labels, cache, changes.by_share))
+        parts.append(_table([row for row in judged if row.cache == cache], labels, cache, changes))
     if any(row.more_samples for row in judged):
         parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
     if without:
@@ -48,11 +49,11 @@ def labels_of(changes: Changes) -> dict[str, str]:
     return view.case_labels({row.case: key_words(row.case) for row in changes.rows})
 
 
-def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
+def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, changes: Changes) -> Table:
     what = "a positive change is slower"
-    if by_share:
-        what = "share of each GPU's ceiling; positive is farther from it"
-    cells = columns_of(rows, by_share)
+    if changes.by_share:
+        what = f"share of each GPU's ceiling. {CHANGE_OF_SHARE}"
+    cells = columns_of(rows, changes.by_share)
     first = ("case, implementation", {"max_width": FIRST_WIDTH})
     if len({(row.case, row.implementation) for row in rows}) < len(rows):  # timed by two methods
         del cells["by"]  # a column that narrow windows drop
@@ -61,7 +62,10 @@ def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_sha
     return block_table(
         f"Second run against the first, {cache}; {what}",
         [first, *numbers, ("verdict", WORD)], rows, labels,
-        lambda row: [*(cell(row) for cell in cells.values()), verdict_cell(row)],
+        lambda row: [
+            *(cell(row) for cell in cells.values()),
+            styled_cell(row.verdict, view.verdict_text(changes.word(row.verdict), row.more_samples)),
+        ],
     )  # fmt: skip
 
 
@@ -124,9 +128,9 @@ def some(names: Iterable[str], shown: int = CASES) -> str:
 
 
 def counts_text(changes: Changes) -> str:
-    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`; of two GPUs, also by what they are compared."""
+    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`; of two GPUs CLOSER and FARTHER, by share."""
     measure = "By share of each GPU's ceiling, not by time: " if changes.by_share else ""
-    counts = measure + ", ".join(f"{len(changes.of(verdict))} {verdict}" for verdict in VERDICTS)
+    counts = measure + ", ".join(f"{len(changes.of(verdict))} {changes.word(verdict)}" for verdict in VERDICTS)
     left = len(changes.without)
     return counts + (f"; {left} row{'s' if left > 1 else ''} not compared" if left else "")
 

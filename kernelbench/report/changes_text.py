@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Any
 
-from kernelbench.compare.changes import CHANGES, VERDICTS, Changes, Judged
+from kernelbench.compare.changes import CHANGES, VERDICTS, Change, Changes, Judged
 from kernelbench.core import columns
 from kernelbench.report import formats, view
-from kernelbench.report.changes_table import columns_of, counts_text, labels_of, regression_lines
+from kernelbench.report.changes_table import CHANGE_OF_SHARE, columns_of, counts_text, labels_of, regression_lines
 
 _KEY = ("case", "implementation", "cache", "method")
 
@@ -14,7 +15,7 @@ _KEY = ("case", "implementation", "cache", "method")
 def as_csv(changes: Changes) -> str:
     """A header and a line per row, with the columns CHANGES."""
     names = columns.column_names(CHANGES)
-    return formats.as_csv([{name: getattr(row, name) for name in names} for row in changes.rows], names)
+    return formats.as_csv([_cells(row, changes) for row in changes.rows], names)
 
 
 def as_json(changes: Changes, least: float | None) -> str:
@@ -26,12 +27,17 @@ def as_json(changes: Changes, least: float | None) -> str:
         "by_share_of_ceiling": changes.by_share,
         "differences": list(changes.differences),
         "noise": list(changes.noise),
-        "counts": {verdict: len(changes.of(verdict)) for verdict in VERDICTS} | {"not compared": len(changes.without)},
+        "counts": {changes.word(verdict): len(changes.of(verdict)) for verdict in VERDICTS}
+        | {"not compared": len(changes.without)},
         "fail_on": least,
         "regressions": [{name: getattr(row, name) for name in _KEY} for row in asked],
-        "rows": list(map(asdict, changes.rows)),
+        "rows": [_cells(row, changes) for row in changes.rows],
     }
     return formats.as_json(document)
+
+
+def _cells(row: Change, changes: Changes) -> dict[str, Any]:
+    return {**asdict(row), "verdict": changes.word(row.verdict)}
 
 
 def as_markdown(changes: Changes, least: float | None) -> str:
@@ -44,10 +50,10 @@ def as_markdown(changes: Changes, least: float | None) -> str:
     parts.append(_bullets([f"first: {changes.first}", f"second: {changes.second}", *differences]))
     changed = [row for verdict in VERDICTS[:3] for row in changes.of(verdict)]
     if changed:
-        parts.append(_table(changed, labels, changes.by_share))
+        parts.append(_table(changed, labels, changes))
     same = changes.of("SAME")
     if same:
-        parts.append(_folded(f"{len(same)} SAME", _table(same, labels, changes.by_share)))
+        parts.append(_folded(f"{len(same)} SAME", _table(same, labels, changes)))
     if changes.without:
         lines = [(row.implementation, labels[row.case], row.reason) for row in changes.without]
         parts.append(_folded(f"{len(lines)} not compared", formats.grid(("implementation", "case", "why"), lines)))
@@ -57,16 +63,17 @@ def as_markdown(changes: Changes, least: float | None) -> str:
 
 def _direction(changes: Changes) -> str:
     if changes.by_share:
-        return "Two different GPUs, compared as shares of each ceiling; a positive change is farther from it."
+        return f"Two different GPUs, compared as shares of each ceiling. {CHANGE_OF_SHARE}."
     return "A positive change is slower."
 
 
-def _table(rows: Sequence[Judged], labels: dict[str, str], by_share: bool) -> str:
-    cells = columns_of(rows, by_share)
+def _table(rows: Sequence[Judged], labels: dict[str, str], changes: Changes) -> str:
+    cells = columns_of(rows, changes.by_share)
     lines = [
         (
             labels[row.case], row.implementation, row.cache,
-            *(cell(row) for cell in cells.values()), view.verdict_text(row.verdict, row.more_samples), row.reason,
+            *(cell(row) for cell in cells.values()),
+            view.verdict_text(changes.word(row.verdict), row.more_samples), row.reason,
         )
         for row in rows
     ]  # fmt: skip

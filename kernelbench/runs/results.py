@@ -120,7 +120,7 @@ def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
         return files.read_environment(path)
     if not rows:
         return {}  # killed before anything was measured
-    _warn(f"{path}: missing; the GPU and the versions of these rows are not known")
+    _warn(f"{path}: missing; the GPU, the baseline and the versions of these rows are not known")
     suite = rows[0].suite
     return {"suite": suite} if files.is_suite_name(suite) else {}
 

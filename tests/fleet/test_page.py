@@ -154,7 +154,7 @@ def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
     assert all(line.values["a100"] > line.values["h200"] for line in bounds)
     assert shown.means == shown.spreads == []
     assert shown.sentences[0].startswith("2 simulated GPUs counted what kernels do and timed nothing: ")
-    assert "4 published claims are decided on 2 GPUs" in shown.sentences[1]
+    assert shown.sentences[1] == "1 of 4 published claims is decided on 2 GPUs; all GPUs agree."
     page = write_fleet_page(replace(shown, suites=["<s>"]), {"x": "<y>"}, [], tmp_path / "report.html").read_text()
     assert "Counts that differ by architecture" in page
     assert "<title>&lt;s&gt; on h200, a100</title>" in page

@@ -163,8 +163,11 @@ def test_the_json_says_all(changes: Changes) -> None:
 
 def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
     lines = printed(replace(changes, by_share=True))
-    assert lines[0] == "Second run against the first, cold; share of each GPU's ceiling; positive is farther from it"
-    assert "90.0 %  88.2 %" in lines[5]
+    assert " ".join(lines[:2]) == (
+        "Second run against the first, cold; share of each GPU's ceiling. Change: of the time over that at the "
+        "ceiling; negative is closer to it"
+    )
+    assert "90.0 %  88.2 %" in lines[6]
     assert "Two different GPUs, compared as shares of each ceiling" in as_markdown(
         replace(changes, by_share=True), None
     )
@@ -202,6 +205,10 @@ def test_counts_and_verdicts(changes: Changes) -> None:
     counts = "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
     assert counts_text(changes) == counts
     two_gpus = replace(changes, by_share=True)
-    assert counts_text(two_gpus) == f"By share of each GPU's ceiling, not by time: {counts}"
+    shares = counts.replace("SLOWER", "FARTHER").replace("FASTER", "CLOSER")
+    assert counts_text(two_gpus) == f"By share of each GPU's ceiling, not by time: {shares}"
+    for text in (as_csv(two_gpus), as_json(two_gpus, None), as_markdown(two_gpus, None), "\n".join(printed(two_gpus))):
+        assert "FASTER" not in text
+        assert "CLOSER" in text
     said = [view.verdict_text(one.verdict, one.more_samples) for one in changes.rows[:4]]
     assert said == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]
