@@ -87,12 +87,15 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 | 129, 130, 143 | stopped by SIGHUP, with Ctrl-C, or by SIGTERM; finished cases are kept |
 | 141 | nobody reads the output any more, as behind `head -1` |
 
-Output never stops a measurement: `run`, `check`, `build` and `tune` go on to their end, and rows are written, before
-lost output decides the exit code. It then stands in for 1 and 3, which nobody could have read about. A standard output
-that was closed on purpose (`>&-`) changes no exit code, and neither does whatever becomes of standard error.
+Lost output never stops a measurement: `run`, `check`, `build` and `tune` go on to their end and write their rows. The
+exit code then is 141 or 2, even where it would have been 1 or 3. A standard output that was closed on purpose (`>&-`)
+changes no exit code, and neither does whatever becomes of standard error.
 
 `--format csv`, `json` or `markdown` prints the rows of a table and nothing else; what else is told goes to standard
 error. Times are in seconds, sizes in bytes, and a case is named by its key, as in `results.csv`.
+
+Tables are as wide as the terminal, between 40 and 200 characters. A file or a pipe gets 100 characters per line, or as
+many as the variable `COLUMNS` says. A narrow table names the columns that it leaves out.
 
 **How long it takes.** On an H200 `run softmax` took {softmax:.0f} s and the longest suite, `{longest}`,
 {seconds:.0f} s; `list suites` states the time of each. On the simulator `check softmax --strict` takes minutes. Every

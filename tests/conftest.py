@@ -2,6 +2,7 @@
 with a set clock, and a compiler that costs nothing."""
 
 import gc
+import os
 import shutil
 import signal
 import sys
@@ -59,11 +60,13 @@ baseline: good
 
 def pytest_configure() -> None:
     """A shell has its jobs in the background ignore Ctrl-C, nohup has them ignore SIGHUP, and so all that they start:
-    tests send both."""
+    tests send both. Python's readline sets COLUMNS for all that is started, and a pipe has no window."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    os.environ.pop("COLUMNS", None)
+    os.unsetenv("COLUMNS")  # where readline set it past os.environ
 
 
 def pytest_collection() -> None:

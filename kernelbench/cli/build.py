@@ -11,6 +11,7 @@ import click
 from kernelbench.cli.options import CHOICE, FORM, GPU, NVCC, SUITES, request_of
 from kernelbench.cli.plan import labels_of
 from kernelbench.cli.terminal import console, say, tell, warn
+from kernelbench.core.texts import singular
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
@@ -57,17 +58,20 @@ def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: st
     with ThreadPoolExecutor() as pool:
         list(pool.map(code_notes, binaries.values()))
     lines = [line for suite, plans in found for line in _lines(plans, labels)]
-    cached = summary["binaries"] - summary["compiled"] - summary["failed"]
+    number, on = summary["binaries"], f"for {gpu.name} ({gpu.architecture})"
+    cached = number - summary["compiled"] - summary["failed"]
     failed = f", {summary['failed']} failed" if summary["failed"] else ""
     flags = " ".join(summary["flags"])
     (tell if form == TABLE else warn)(
-        f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
+        f"{singular(f'{number} binaries')} {on}: {summary['compiled']} compiled, "
         f"{cached} from the cache{failed}, {duration_text(summary['seconds'])}; nvcc {flags}"
+        if number
+        else f"Nothing to compile {on}."
     )
-    if form == TABLE:
-        console().print(build_table(lines))
-    else:
+    if form != TABLE:
         say(format_rows(form, [asdict(line) for line in lines]))
+    elif lines:
+        console().print(build_table(lines))
 
 
 def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:

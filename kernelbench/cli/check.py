@@ -10,6 +10,7 @@ import click
 
 from kernelbench.cli.options import CHOICE, DEVICE, FORM, FULL, INPUTS, MEASURING, SUITES, request_of
 from kernelbench.cli.terminal import console, say, warn
+from kernelbench.core.units import number_of
 
 if TYPE_CHECKING:
     from kernelbench.core.records import Result
@@ -71,6 +72,7 @@ def _record(one: Result) -> dict[str, Any]:
         "absolute_tolerance": check.tolerance.absolute if check else None,
         "max_relative_error": check.max_relative_error if check else None,
         "relative_tolerance": check.tolerance.relative if check else None,
+        "share_of_tolerance": check.share_of_tolerance if check else None,
         "reason": _reason(one),
     }
 
@@ -87,7 +89,7 @@ def show(results: Sequence[Result]) -> None:
     if others:
         console().print(reasons_table(grouped_reasons(others), labels, "Not right, and why"))
     for remark, count in _remarks(results).items():
-        say(f"{count} of {len(results)} rows: {remark}")
+        say(f"{count} of {number_of(len(results), 'row')}: {remark}")
     inputs = dict.fromkeys(one.case.inputs for one in results)
     for name in inputs if len(inputs) > 1 else ():
         say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")

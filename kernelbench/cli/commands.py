@@ -60,7 +60,7 @@ SUMMARIES = {  # short enough for a window of 80 columns
     gate: "Fail if a kernel of HEAD is slower than that of BASE.",
     history: "Say which rows changed in a series of runs, and when.",
     report: "Write a run, or what changed between two, as an HTML page.",
-    explain: "Say in words why one kernel is faster than another.",
+    explain: "Say in words what kernels do differently, as counted.",
     check: "Verify every output against float64, and time nothing.",
     plan: "Print how each kernel would be launched, and why.",
     build: "Compile only, and print registers, spills and loads.",

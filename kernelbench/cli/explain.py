@@ -1,4 +1,4 @@
-"""The command `explain`: why one kernel is faster than another, by what the simulator and the hardware count."""
+"""The command `explain`: what kernels do differently, as the simulator and the hardware count it."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ def explain(
     form: str,
     **options: Any,
 ) -> None:
-    """Say in words why one kernel is faster than another, from what the simulator counts. No GPU needed.
+    """Say in words what kernels do differently, from what the simulator counts. No GPU needed.
 
     For each case, explain shows the counters that differ between its implementations, what they mean, the
-    time that no run can beat, and which published explanations they confirm. It verifies and times nothing.
+    time that no run can beat, and which published explanations they confirm. It verifies and times nothing,
+    and does not say which kernel is faster: a run on a GPU does, and its `report` shows these sentences too.
 
     \b
     Examples:

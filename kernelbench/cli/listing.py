@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 SOME = 3  # of each kind that `list` alone names
+TOOK = "took"  # the header of cells with seconds, which people read in words
 
 
 @dataclass(frozen=True)
 class Listing:
-    """A table as plain text cells; `note` stands below it."""
+    """A table as plain text cells, seconds in the column TOOK; `note` stands below it."""
 
     title: str
     header: Sequence[str]
@@ -46,10 +47,10 @@ def suites(own: Sequence[Path] = ()) -> Listing:
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
         recorded = folders.recorded_time(suite.name)
-        took, gpu = (duration_text(recorded[0]), recorded[1].upper()) if recorded else ("", "")
+        took, gpu = (f"{recorded[0]:g}", recorded[1].upper()) if recorded else ("", "")
         rows.append((suite.name, suite.title, str(len(suite.cases)), str(len(suite.implementations)), took, gpu))
     note = "kernelbench run SUITE measures one; took, on: how long the recorded run took, and on which GPU"
-    return Listing("Suites", ("suite", "title", "cases", "kernels", "took", "on"), rows, note)
+    return Listing("Suites", ("suite", "title", "cases", "kernels", TOOK, "on"), rows, note)
 
 
 def kernels(own: Sequence[Path] = ()) -> Listing:
@@ -125,8 +126,8 @@ def claims() -> Listing:
         by = f", by {one.decided_by}" if one.decided_by != "times" and one.verdict not in ("", NOT_DECIDED) else ""
         rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), f"{one.verdict}{by}"))
     note = (
-        "verdicts: on the recorded runs that kernelbench ships, from times unless another source is named; none: "
-        "figures without a claim. docs/claims.md says more of each"
+        "verdicts: on the recorded runs that kernelbench ships, from times unless another source is named; no "
+        "verdict: figures without a claim. docs/claims.md says more of each"
     )
     return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
 
@@ -217,7 +218,8 @@ def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | 
         say(_formatted(what, kernels, form))
         return
     listing = listing_of(what, kernels) if what else overview(kernels)
-    console().print(list_table(listing.header, listing.rows, listing.title))
+    rows = [[_in_words(*cell) for cell in zip(listing.header, row, strict=True)] for row in listing.rows]
+    console().print(list_table(listing.header, rows, listing.title))
     if listing.note:
         tell(listing.note)
 
@@ -230,7 +232,11 @@ def _formatted(what: str | None, own: Sequence[Path], form: str) -> str:
         raise InputError(f"list --format csv: name one of {', '.join(KINDS)}")
     found = {kind: listing_of(kind, own) for kind in ([what] if what else KINDS)}
     rows = {
-        kind: [dict(zip(one.header, map(_number, row), strict=True)) for row in one.rows] for kind, one in found.items()
+        kind: [
+            {header: _value(header, cell, form) for header, cell in zip(one.header, row, strict=True)}
+            for row in one.rows
+        ]
+        for kind, one in found.items()
     }
     if what is not None:
         return formats.format_rows(form, rows[what])
@@ -239,5 +245,13 @@ def _formatted(what: str | None, own: Sequence[Path], form: str) -> str:
     return "\n\n".join(f"## {found[kind].title}\n\n{formats.as_markdown(own)}" for kind, own in rows.items())
 
 
-def _number(cell: str) -> str | int:
-    return int(cell) if cell.isdecimal() else cell
+def _in_words(header: str, cell: str) -> str:
+    return duration_text(float(cell)) if header == TOOK and cell else cell
+
+
+def _value(header: str, cell: str, form: str) -> str | float | None:
+    if header != TOOK:
+        return int(cell) if cell.isdecimal() else cell
+    if form == "markdown":
+        return _in_words(header, cell)
+    return float(cell) if cell else None

@@ -133,7 +133,7 @@ ENTRY = click.option(
     "--entry",
     type=TEXT,
     metavar="NAME",
-    help="With --cu: the name of its kernel, or of its host function that launches kernels.",
+    help='With --cu: the name of its kernel, or of its host function that launches kernels; either is extern "C".',
 )
 GRID = click.option(
     "--grid",
@@ -175,7 +175,7 @@ TIMEOUT = click.option(
     "patience_s",
     type=_Seconds(min=1),
     metavar="SECONDS",
-    help="End a kernel that gives no sign of life for this long; only its rows fail. inf means never.  [default: 60]",
+    help="End a kernel that hangs for this long; only its rows fail. inf means never.  [default: 60]",
 )
 IN_PROCESS = click.option(
     "--in-process",

@@ -28,13 +28,14 @@ def plan(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) ->
       kernelbench plan softmax --only oneflow
       kernelbench plan softmax_oneflow_regimes --gpu a100 --filter columns=4096
     """
+    from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.devices import gpu_properties
     from kernelbench.report.formats import TABLE, format_rows
     from kernelbench.report.tables import plan_table
     from kernelbench.walks.plan import plan as walk
 
     properties = gpu_properties(gpu)
-    found = walk(request_of(suites, options), properties)
+    found = walk(request_of(suites, options), properties, ConsoleProgress())
     if form != TABLE:
         entries = ((suite, plan, one) for suite, plans in found for plan in plans for one in plan.planned)
         say(format_rows(form, [_record(*entry) for entry in entries]))

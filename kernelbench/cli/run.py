@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--self-test",
     is_flag=True,
-    help="Measure each implementation beside a second copy of itself, to see which differences this machine can detect.",
+    help="Measure each implementation beside a second copy of itself, to see which differences can be detected here.",
 )
 @click.option(
     "--counters",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from kernelbench.core.texts import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDTH = 100  # of what no terminal reads: a file or a pipe
+WIDTH = 100  # of what no terminal reads, a file or a pipe, where COLUMNS is not set
 LEAST_WIDTH, MOST_WIDTH = 40, 200  # however narrow or wide the window is
 
 
@@ -36,8 +37,9 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def window_width(stream: TextIO) -> int:
-    """Characters per line: those of the window, between 40 and 200; 100 where there is none."""
-    if not stream.isatty():
+    """Characters per line: those of the window or of the variable COLUMNS, between 40 and 200; 100 without either."""
+    asked = os.environ.get("COLUMNS", "")
+    if not stream.isatty() and not (asked.isdecimal() and int(asked)):
         return WIDTH
     return max(LEAST_WIDTH, min(shutil.get_terminal_size((WIDTH, 25)).columns, MOST_WIDTH))
 

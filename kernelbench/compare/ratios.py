@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from kernelbench.compare.step_sums import SIDES, step_of
 from kernelbench.core import units
 from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.errors import InputError
+from kernelbench.core.problems import suggest
 from kernelbench.explain.counted import Counted, moved_bytes
 from kernelbench.runs.results import Run
 
@@ -64,12 +64,8 @@ def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Se
                 f"expected one of {', '.join(known)}"
             )
     elif baseline not in known:
-        matches = get_close_matches(baseline, [*known, PUBLISHED], n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else "."
-        raise InputError(
-            f"--baseline {baseline}: not in {measured.run.folder}{hint} It has {', '.join(known)}; "
-            f"'{PUBLISHED}' stands for the published times"
-        )
+        near = suggest(baseline, [PUBLISHED, *known])
+        raise InputError(f"--baseline {baseline}: not in {measured.run.folder}{near}")
 
 
 def _with_counts(row: ComparedRow, counted: Counted | None, baseline: Counted | None) -> ComparedRow:

@@ -195,6 +195,7 @@ class Check:
     message: str = ""  # the first error: "y[0, 17]: got nan, expected 0.0021"
     max_error_ulp: float | None = None  # in ulp of the output's type
     grade: str = ""  # of a library beyond the tolerance that passed by the wider bound: how far it is off
+    share_of_tolerance: float | None = None  # the largest error over what the tolerance allows its element
 
 
 Stopped = Literal["precise", "time limit", "sample limit"]  # why no more samples were taken

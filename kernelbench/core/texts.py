@@ -10,7 +10,7 @@ MAX_TEXT = 20_000  # characters of a text that a run keeps
 _ROOM_FOR_REST = 40  # characters of these for the number of characters left out
 _SAFE_ASCII = re.compile(r"[\n\x20-\x7e]*")
 _ONE_OF_MANY = re.compile(r"(?<![\d.,])\b1 (?!times\b)([a-z]+[a-rt-z]s|axes)\b")
-_SINGULAR = {"axes": "axis"}
+_SINGULAR = {"axes": "axis", "binaries": "binary"}
 # Unicode categories: control, format (such as a change of the writing direction), surrogate, line and paragraph ends.
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 

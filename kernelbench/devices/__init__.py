@@ -10,7 +10,7 @@ NO_DEVICE_ADVICE = """\
 What works without a GPU:
   kernelbench run SUITE                 the same kernels on this CPU, by the simulator: outputs
                                         verified, counts of what they do instead of times
-  kernelbench explain SUITE             why one kernel is faster than another, out of those counts
+  kernelbench explain SUITE             what kernels do differently, out of those counts
   kernelbench compare --baseline ft     the recorded run of an H200, against the published figures
   kernelbench report                    the same as one HTML page
   kernelbench plan SUITE                how each kernel would be launched on a chosen GPU

@@ -175,6 +175,7 @@ def check_outputs(data: CaseData, implementation: Implementation, outputs: Array
         message=first if errors.first and not grade else "",
         max_error_ulp=errors.max_ulp,
         grade=grade,
+        share_of_tolerance=errors.worst,
     )
 
 

@@ -46,7 +46,7 @@ class Catalog:
     own: Mapping[str, Sequence[str]] = field(
         default_factory=dict
     )  # implementations of the user's folders and files, by operation
-    files: Sequence[str] = ()  # those of the user's files, which every operation has
+    files: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)  # the user's files by operation and name
 
 
 def load_catalog(
@@ -68,9 +68,11 @@ def load_catalog(
         reader.read_folder(folder, own=folder in own)
     if reader.problems:
         raise ProblemsError(reader.problems)
-    files = [reader.add_file(one) for one in own if isinstance(one, CuFile)]
+    for file in own:
+        if isinstance(file, CuFile):
+            reader.add_file(file)
     found = {name: reader.implementations[name] for name in reader.operations}
-    return Catalog(reader.operations, found, reader.own, files)
+    return Catalog(reader.operations, found, reader.own, reader.files)
 
 
 def is_name(text: str) -> bool:
@@ -85,6 +87,7 @@ class _Reader:
         self.operations: dict[str, Operation] = {}
         self.implementations: dict[str, dict[str, Implementation]] = {}
         self.own: dict[str, list[str]] = {}
+        self.files: dict[str, dict[str, Path]] = {}
         self.problems: list[Problem] = []
         self._in_own = False  # whether the folder being read is the user's
         self._folder = Path()  # the folder being read
@@ -189,14 +192,15 @@ class _Reader:
                 implementation, operation=operation, source=source if source.exists() else None
             )
 
-    def add_file(self, file: CuFile) -> str:
-        """The name under which the file's kernel joins every operation; its plan refuses those that it does not fit."""
+    def add_file(self, file: CuFile) -> None:
+        """Add the file's kernel to every operation; its plan refuses those that it does not fit."""
         kernel = read_file(file)
-        name = free_name(file.path, {name for known in self.implementations.values() for name in known})
         for operation in self.operations.values():
-            self.implementations[operation.name][name] = kernel.implementation(name, operation)
+            known = self.implementations[operation.name]
+            name = free_name(file.path, known)
+            known[name] = kernel.implementation(name, operation)
             self.own.setdefault(operation.name, []).append(name)
-        return name
+            self.files.setdefault(operation.name, {})[name] = file.path
 
     def _load(self, path: Path) -> ModuleType | None:
         name = f"{self._package}.{path.parent.name}.{path.stem}"

@@ -63,11 +63,26 @@ class OwnKernel:
 
 def free_name(path: Path, taken: Collection[str]) -> str:
     """The file's stem as the name of an implementation, which no other one has: `my_naive` of naive.cu."""
-    name = re.sub(r"[^a-z0-9]+", "_", path.stem.lower())[:_LONGEST_NAME].strip("_")
-    name = name if name[:1].isalpha() else f"my_{name}".rstrip("_")
+    name = _plain_name(path)
     while name in taken:
         name = f"my_{name}"
     return name
+
+
+def _plain_name(path: Path) -> str:
+    name = re.sub(r"[^a-z0-9]+", "_", path.stem.lower())[:_LONGEST_NAME].strip("_")
+    return name if name[:1].isalpha() else f"my_{name}".rstrip("_")
+
+
+def renamed_text(path: Path, name: str, operation: str, only: Sequence[str] = ()) -> str:
+    """Why the kernel of a file is not named after it, and which of the two --only selects; '' if it is."""
+    plain, said = _plain_name(path), f"{path.name} is named {name} here"
+    if name == path.stem:
+        return ""
+    if name == plain:
+        return printable(f"{said}: names begin with a letter and have up to {_LONGEST_NAME} letters a-z, digits and _.")
+    also = f" --only {plain} selects that kernel, and {name} is added to it." if plain in only else ""
+    return printable(f"{said}, for {operation} has a kernel {plain}.{also}")
 
 
 def read_file(file: CuFile) -> OwnKernel:

@@ -149,12 +149,12 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
             *(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict_cell(row),
         ],
     )  # fmt: skip
-    notes = [f"published: on {min(devices)}"] if len(devices) == 1 else []
+    notes = {"speed-up": f"published: on {min(devices)}"} if len(devices) == 1 else {}
+    if "published" in cells and not all(_published(row, False) for row in rows if row.implementation != row.baseline):
+        notes["published"] = "published: empty where nothing was published."
     if any(row.more_samples for row in rows):
-        notes.append("UNSURE +N: about N more samples of each would decide.")
-    if "95 %" in cells:
-        notes.append("95 %: half width of the interval of the speed-up.")
-    table.caption = "\n".join(notes)
+        notes["verdict"] = "UNSURE +N: about N more samples of each would decide."
+    table.notes = {**notes, "95 %": "95 %: half width of the interval of the speed-up."}
     return table
 
 
@@ -213,7 +213,7 @@ def limits_line(run: Run) -> str:
     if dram is not None:
         copy = limits.get("dram_copy")
         parts.append(f"the best copy reaches {rate_text(dram)} (ceiling{f', {copy}' if copy else ''})")
-    return f"{run.device}: {'; '.join(parts) or 'floor and ceiling were not measured'}{_stopped(run)}"
+    return f"{run.device}: {'; '.join(parts) or 'floor and ceiling are not known'}{_stopped(run)}"
 
 
 def _stopped(run: Run) -> str:

@@ -29,7 +29,7 @@ class Table:
     title: str
     columns: Sequence[Column]
     rows: list[Sequence[Cell] | None] = field(default_factory=list)  # None: an empty line
-    caption: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)  # by header: told below the table if its column is shown
 
     def add(self, *cells: str | Cell) -> None:
         """Add a row; cells that are left out at its end are empty."""
@@ -51,8 +51,13 @@ class Table:
             yield Text(self.title, "bold")
         fitted = self._fitted(options.max_width)
         yield self._records(options.max_width) if fitted is None else self._drawn(*fitted)
-        if self.caption:
-            yield Text(self.caption, "dim")
+        headers = [header for header, _ in self.columns]
+        shown = headers if fitted is None else [headers[place] for place in fitted[0]]
+        for note in [note for header, note in self.notes.items() if header in shown]:
+            yield Text(note, "dim")
+        if lost := ", ".join(header.replace("\n", " ") for header in headers if header not in shown):
+            at = f"at {options.max_width} characters per line"
+            yield Text(f"Not shown {at}: {lost}; a wider terminal shows them.", "dim")
 
     def _fitted(self, width: int) -> tuple[list[int], list[int]] | None:
         """The columns that are shown, and their widths; None if not even the needed ones fit."""

@@ -64,6 +64,8 @@ def _is_number(value: Any) -> bool:
 def _text(value: Any, number: str) -> str:
     if value is None:
         return ""
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_text(one, number)}" for name, one in value.items())
     if isinstance(value, list | tuple):
         return "; ".join(_text(one, number) for one in value)
     return format(value, number) if isinstance(value, float) else str(value)

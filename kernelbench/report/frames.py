@@ -15,7 +15,7 @@ from kernelbench.compare.answer import judge_run as answer_of
 from kernelbench.compare.comparison import COMPARISON, claim_row
 from kernelbench.core import columns
 from kernelbench.core.operations import key_words
-from kernelbench.core.units import count_text, time_text
+from kernelbench.core.units import count_text, number_of, time_text
 from kernelbench.report import view
 from kernelbench.runs.folders import find_run
 from kernelbench.runs.records import RESULTS, Row
@@ -108,7 +108,7 @@ class LoadedRun:
 
     def _title(self) -> str:
         cases = {row.case for row in self.run.rows}
-        return f"{self.suite} on {self.device}, {len(cases)} cases, {len(self.run.rows)} rows"
+        return f"{self.suite} on {self.device}, {number_of(len(cases), 'case')}, {number_of(len(self.run.rows), 'row')}"
 
     def _repr_html_(self) -> str:
         """The claims with their verdicts, and the summary. Texts of the run are escaped."""

@@ -84,7 +84,7 @@ def runs_table(found: History, folder: Path) -> RenderableType:
     """The runs by number, as other tables name them, each by its place in `folder`."""
     lines = [(*others, os.path.relpath(place, folder)) for *others, place in run_lines(found)]
     table = list_table(RUNS, lines, "Runs")
-    table.caption = f"These folders are in {folder}."
+    table.notes = {RUNS[-1]: f"These folders are in {folder}."}
     return table
 
 

@@ -69,7 +69,7 @@ def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]
     lines += [f"  and {len(named) - CLAIMS} more claims"] if len(named) > CLAIMS else []
     counts = Counter(row.status for row in run.rows if row.role != "specimen")
     if broken := counts["wrong"] + counts["failed"]:
-        lines.append(f"{broken} of {counts.total()} rows are wrong or failed; the reasons are above.")
+        lines.append(f"{view.broken_text(broken, counts.total())}; the reasons are above.")
     return lines
 
 

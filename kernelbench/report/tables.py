@@ -26,6 +26,7 @@ TEXT: Options = {}
 WORD: Options = {"no_wrap": True}
 NUMBER: Options = {"justify": "right", "no_wrap": True}
 RIGHT: Options = {"justify": "right"}
+SHARE = "error,\nshare of\nallowed"
 InCase = TypeVar("InCase", "ComparedRow", "Judged")
 
 
@@ -70,15 +71,22 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None]]) -> Table:
     """Verification. `entries`: (case, implementation, status, check)."""
     rows: list[Sequence[str | Cell]] = []
     for case, name, status, check in entries:
-        errors: tuple[float | None, ...] = (None,) * 4
+        errors: tuple[float | None, ...] = ()
+        share = None
         if check:
-            allowed = check.tolerance
+            allowed, share = check.tolerance, check.share_of_tolerance
             errors = (check.max_absolute_error, allowed.absolute, check.max_relative_error, allowed.relative)
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
-        rows.append((case, name, styled_cell(status), *numbers))
-    numeric = table_columns({**NUMBER, "spare": 1}, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
+        rows.append((case, name, styled_cell(status), "" if share is None else f"{100 * share:.3g} %", *numbers))
+    numeric: list[Column] = [
+        (SHARE, NUMBER),
+        ("abs.\nerror", {**NUMBER, "spare": 2}),
+        ("allowed\nabs.", {**NUMBER, "spare": 4}),
+        ("rel.\nerror", {**NUMBER, "spare": 1}),
+        ("allowed\nrel.", {**NUMBER, "spare": 3}),
+    ]
     table = new_table("", ["case", "implementation", ("status", WORD), *numeric], rows)
-    table.caption = "allowed: abs. + rel. times the expected value"
+    table.notes = {SHARE: "allowed: abs. + rel. times the expected value, so an error may exceed either of the two"}
     return table
 
 

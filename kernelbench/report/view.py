@@ -14,7 +14,7 @@ from typing import TypeVar
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part
 from kernelbench.core.operations import NORMAL
-from kernelbench.core.units import digits
+from kernelbench.core.units import digits, number_of
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -252,7 +252,12 @@ def nothing_counted(run: Run) -> str:
     if len(broken) < len(rows) or not rows:
         return ""
     first = " ".join(broken[0].reason.partition("\n")[0].split())
-    return f"{len(rows)} of {len(rows)} rows are wrong or failed" + (f" ({first})" if first else "")
+    return broken_text(len(rows), len(rows)) + (f" ({first})" if first else "")
+
+
+def broken_text(broken: int, total: int) -> str:
+    """`1 of 12 rows is wrong or failed`."""
+    return f"{broken} of {number_of(total, 'row')} {'is' if broken == 1 else 'are'} wrong or failed"
 
 
 def asked_by(part: Part) -> str:

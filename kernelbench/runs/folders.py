@@ -226,9 +226,12 @@ def find_run(name: str | None) -> tuple[Path, str]:
     shipped = [folder for folder in shipped_runs() if folder.name == path.stem]
     if (mine or shipped) and (path.parent == Path() or path.suffix == ".yaml"):
         return _newest(mine, shipped)
-    names = [folder.name for folder in (*user_runs(), *shipped_runs())]
-    near = get_close_matches(path.name, names, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else "; `kernelbench list runs` shows what there is"
+    hint = "; `kernelbench list runs` shows what there is"
+    if own is None and path.suffix != ".yaml":  # the path of a folder: a run of that name elsewhere is another one
+        if gpus := ", ".join(dict.fromkeys(map(_recorded_on, shipped_runs()))):
+            hint = f"; recorded runs here are of: {gpus}"
+    elif near := get_close_matches(path.name, [folder.name for folder in (*user_runs(), *shipped_runs())], n=1):
+        hint = f"; did you mean '{near[0]}'?"
     raise ResultsError(f"no run '{name}': neither a run's folder nor the name of a run or suite{hint}")
 
 

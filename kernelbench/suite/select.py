@@ -136,7 +136,10 @@ def _parse(suite: Suite, text: str) -> _Term:
     names = list(dict.fromkeys(name for case in suite.cases for name in _values(case)))
     match = _TERM.fullmatch(text)
     if match is None:
-        raise InputError(f"filter {shown(text)} cannot be read; expected such as 'seq=512' on {', '.join(names)}")
+        raise InputError(
+            f"filter {shown(text)} cannot be read; expected such as 'seq=512', with one of = != >= <= > <, "
+            f"on {', '.join(names)}"
+        )
     name, sign, word = match.groups()
     if name not in names:
         near = suggest(name, names)

@@ -17,7 +17,8 @@ def check(request: Request, progress: Progress) -> list[Result]:
     from kernelbench.build import find_compiler
 
     catalog = load_catalog(specimens=True, own=request.kernels)
-    suites = [with_inputs(suite, catalog.operations, request.inputs) for suite in read_suites(request, catalog)]
+    suites = read_suites(request, catalog, progress)
+    suites = [with_inputs(suite, catalog.operations, request.inputs) for suite in suites]
     results: list[Result] = []
     with open_bench(request, catalog, progress) as bench:
         compiler, settings = find_compiler(request.nvcc), Settings(request.seed)

@@ -40,7 +40,7 @@ def explain(
         except NoCounters as error:
             unavailable = str(error)
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)
-    suites, properties = read_suites(request, catalog), known_gpu(gpu or SIMULATED_GPU)
+    suites, properties = read_suites(request, catalog, progress), known_gpu(gpu or SIMULATED_GPU)
     with open_bench(replace(request, device=f"simulated:{gpu or SIMULATED_GPU}"), catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:

@@ -26,7 +26,7 @@ def run_fleet(
 
     `options`: those of the command line that every worker's `kernelbench run` gets too.
     """
-    suites = read_suites(request, load_catalog(specimens=True, own=request.kernels))
+    suites = read_suites(request, load_catalog(specimens=True, own=request.kernels), progress)
     paths = {suite.name: find_suite(name, places.SUITES) for name, suite in zip(request.suites, suites, strict=True)}
     if len(paths) < len(suites):
         raise InputError("two of the suites have the same name, and so would have the same folder")

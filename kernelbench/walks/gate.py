@@ -33,7 +33,7 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
 
     versions, paths = load_versions(base, head), {"base": str(base), "head": str(head)}
     request = replace(request, kernels=versions.own, suites=request.suites or suites_of(versions, base, head))
-    suites = [common_kernels(suite, versions) for suite in read_suites(request, versions.head)]
+    suites = [common_kernels(suite, versions) for suite in read_suites(request, versions.head, progress)]
     compiler, limits = find_compiler(request.nvcc), None
     with TemporaryDirectory() as scratch, open_bench(request, versions.head, progress) as bench:
         for suite in suites:

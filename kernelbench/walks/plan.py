@@ -14,10 +14,10 @@ from kernelbench.walks.request import Request, read_suites
 Found = Sequence[tuple[Suite, Sequence[CasePlan]]]
 
 
-def plan(request: Request, gpu: DeviceProperties) -> Found:
+def plan(request: Request, gpu: DeviceProperties, progress: Progress) -> Found:
     """Every suite with its launch plans for `gpu`."""
     catalog, tables = load_catalog(specimens=True, own=request.kernels), tables_for(gpu.name)
-    return [(suite, plan_suite(suite, catalog, gpu, tables)) for suite in read_suites(request, catalog)]
+    return [(suite, plan_suite(suite, catalog, gpu, tables)) for suite in read_suites(request, catalog, progress)]
 
 
 def build(request: Request, gpu: DeviceProperties, progress: Progress) -> tuple[Found, dict[str, Any]]:
@@ -25,7 +25,7 @@ def build(request: Request, gpu: DeviceProperties, progress: Progress) -> tuple[
     from kernelbench.build import find_compiler
 
     compiler = find_compiler(request.nvcc)
-    found = plan(request, gpu)
+    found = plan(request, gpu, progress)
     plans, summary = build_plans([one for _, plans in found for one in plans], compiler, gpu.architecture, progress)
     rest = iter(plans)
     return [(suite, tuple(next(rest) for _ in own)) for suite, own in found], summary

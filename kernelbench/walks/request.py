@@ -7,10 +7,11 @@ from typing import Any
 
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, ProblemsError
+from kernelbench.core.progress import QUIET, Progress
 from kernelbench.core.records import Suite
 from kernelbench.measure.opening import MeasureRequest
 from kernelbench.planning.catalog import Catalog
-from kernelbench.planning.own_file import CuFile
+from kernelbench.planning.own_file import CuFile, renamed_text
 
 LAUNCH = ("entry", "grid", "block", "shared", "args")  # of --cu
 
@@ -50,12 +51,13 @@ def request_of(suites: Sequence[str], arguments: Sequence[str], given: Mapping[s
     return Request(suites=suites, arguments=arguments, kernels=kernels, **own)
 
 
-def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
+def read_suites(request: Request, catalog: Catalog, progress: Progress = QUIET) -> list[Suite]:
     """The suites asked for, with --set, --dtype, --only and --filter applied, and the user's own kernels and specimens
-    added."""
+    added. Says which file of --cu has another name here."""
     from kernelbench.suite import find_suite, select_cases, select_implementations, select_part
 
-    suites = []
+    suites: list[Suite] = []
+    said = {""}
     for name in request.suites:
         path = find_suite(name, places.SUITES)
         whole = _read(path, request, catalog)
@@ -68,7 +70,12 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
             if request.specimens:
                 added += [one.name for one in there.values() if one.role == "specimen"]
             suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *added))))
-        only = (*request.only, *catalog.files) if request.only else ()  # --cu asks for its kernels
+        files = catalog.files[suite.operation] if catalog.files else {}
+        for own, file in files.items():
+            if (text := renamed_text(file, own, suite.operation, request.only)) not in said:
+                progress.say(text)
+                said.add(text)
+        only = (*request.only, *files) if request.only else ()  # --cu asks for its kernels
         suite = select_implementations(suite, only) if only else suite
         suite = select_cases(suite, request.filters) if request.filters else suite
         suites.append(select_part(suite, request.part) if request.part else suite)

@@ -26,7 +26,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     from kernelbench.compare.self_test import self_test
 
     stopwatch, catalog = Stopwatch(), load_catalog(specimens=True, own=request.kernels)
-    suites = read_suites(request, catalog)
+    suites = read_suites(request, catalog, progress)
     if not request.in_process:  # imports would delay a measurement in the same process
         import_ahead()
     with ExitStack() as stack:

@@ -295,10 +295,12 @@ def test_build_shows_registers_and_what_does_not_compile(project: Project, comma
     out, _ = ended(0, command("build", project.suite("good, compiled")))
     assert "compiled" in out
     assert "29" in out, "registers"
-    assert "1 binaries for NVIDIA H200 (sm_90): 1 compiled, 0 from the cache" in out
+    assert "1 binary for NVIDIA H200 (sm_90): 1 compiled, 0 from the cache" in out
     out, _ = ended(1, command("build", project.suite("good, compiled, broken")))
     assert "REFUSE" in out
     assert "2 binaries for NVIDIA H200 (sm_90): 0 compiled, 1 from the cache, 1 failed" in " ".join(out.split())
+    out, _ = ended(0, command("build", project.suite("good")))
+    assert out == "Nothing to compile for NVIDIA H200 (sm_90).\n"
 
 
 def test_plan_shows_launches_and_refusals(project: Project, command: Command) -> None:

@@ -71,8 +71,31 @@ def test_only_leaves_the_file_in(fake: Project, command: Command) -> None:
 def test_two_files_of_one_name_stand_beside_each_other(fake: Project, command: Command) -> None:
     (fake.root / "other").mkdir()
     (fake.root / "other" / "my.cu").write_text(FAKE)
-    out = printed(command(*arguments("plan small --cu my.cu --cu other/my.cu --filter columns=8")))
+    out, err = ended(0, command(*arguments("plan small --cu my.cu --cu other/my.cu --filter columns=8")))
     assert "my_my" in out
+    assert err == "my.cu is named my_my here, for softmax has a kernel my.\n"
+
+
+@pytest.mark.parametrize("name", ["plan", "check", "build", "run", "run --gpus simulated:h200"])
+def test_a_name_that_the_operation_has_is_told_once_before_anything_runs(
+    name: str, fake: Project, command: Command
+) -> None:
+    (fake.root / "my.cu").rename(fake.root / "good.cu")
+    err = command(*arguments(f"{name} small small --cu good.cu --only good,nobody"))[2]
+    said = "good.cu is named my_good here, for softmax has a kernel good. --only good selects that kernel, and my_good"
+    assert err.startswith(said)
+    assert err.count("is named") == 1
+
+
+def test_a_file_is_renamed_in_the_operations_alone_that_have_its_name(tmp_path: Path) -> None:
+    (tmp_path / "single.cu").write_text(FAKE)
+    own, known = load_catalog(own=[CuFile(tmp_path / "single.cu")]).own, catalog().implementations
+    assert any("single" in names for names in known.values())
+    assert own == {name: ["my_single" if "single" in names else "single"] for name, names in known.items()}
+
+
+def test_the_help_says_that_an_entry_has_c_linkage(command: Command) -> None:
+    assert 'extern "C"' in " ".join(printed(command("run", "--help")).split())
 
 
 def test_a_file_that_does_not_compile_shows_the_compilers_first_error(fake: Project, command: Command) -> None:

@@ -140,6 +140,13 @@ def test_every_entry_of_the_ledger_is_a_line_of_claims(here: Path) -> None:
     assert sorted(row[0] for row in listing.claims().rows) == sorted(path.stem for path in places.LEDGER.glob("*.yaml"))
 
 
+@pytest.mark.usefixtures("judged_once")
+def test_entries_without_a_verdict_are_explained_as_they_look(here: Path) -> None:
+    table = listing.claims()
+    assert "" in {row[-1] for row in table.rows}
+    assert "no verdict: figures without a claim" in table.note
+
+
 def test_list_without_a_word_counts_everything(project: Project, command: Command) -> None:
     code, out, _ = command("list")
     counts = re.findall(r"^ (\w+) +(\d+) ", out, re.MULTILINE)

@@ -215,6 +215,23 @@ def test_the_summary_of_a_run_has_at_most_12_lines(at: At) -> None:
     assert "2 of 4 published claims hold on NVIDIA H200; 2 hold in part." in lines[start:]
 
 
+@pytest.mark.parametrize(
+    ("binaries", "compiled", "said"),
+    [
+        (1, 0, ["1 binary, all from the build cache"]),
+        (1, 1, ["1 of 1 binary compiled in 2.5 s"]),
+        (3, 1, ["1 of 3 binaries compiled in 2.5 s"]),
+        (0, 0, []),
+    ],
+)
+def test_a_run_says_what_it_compiled_if_anything(binaries: int, compiled: int, said: list[str], at: At) -> None:
+    found = judge_run(read_run(places.RECORDED / "h200" / "log_softmax_grid"))
+    builds = {"binaries": binaries, "compiled": compiled, "seconds": 2.5}
+    other = replace(found.run, environment={**found.run.environment, "builds": builds})
+    lines = at(terminal.WIDTH, lambda: run.show(replace(found, run=other), None)).splitlines()
+    assert [line for line in lines if "binar" in line] == said
+
+
 def test_the_headline_is_of_a_kernel_not_of_a_library(command: Command) -> None:
     """PyTorch is the fastest of this suite, and no claim is about it."""
     out = command("compare", places.RECORDED / "h200" / "relu")[1].splitlines()
@@ -256,7 +273,10 @@ def test_a_run_of_the_simulator_ends_with_what_it_can_say(at: At) -> None:
     found = judge_run(read_run(places.RECORDED / "simulated" / "softmax"))
     lines = at(terminal.WIDTH, lambda: run.show(found, None)).splitlines()
     (start,) = (number for number, line in enumerate(lines) if line.startswith("No times: "))
-    assert lines[start - 1] == "Outputs: 120 of 150 right; 18 skipped; 12 wrong, as expected."
+    assert lines[start - 2 : start] == [
+        "Outputs: 120 of 150 right; 18 skipped; 12 wrong, as expected.",
+        "107 right rows ran a sample of the blocks. No other is checked; --full checks all.",
+    ]
     assert lines[start].endswith("the counts are above.")
     assert len(lines) - start < 12
     assert not any("the simulator has no times" in line for line in lines), "of claims about times"
@@ -296,6 +316,25 @@ def test_progress(what: str, done: float, total: float, width: int, line: str) -
 class Window(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize(
+    ("columns", "window", "width"),
+    [
+        ("80", io.StringIO(), 80),
+        ("9", io.StringIO(), 40),
+        ("999", io.StringIO(), 200),
+        ("0", io.StringIO(), terminal.WIDTH),
+        ("wide", io.StringIO(), terminal.WIDTH),
+        ("", io.StringIO(), terminal.WIDTH),
+        ("80", Window(), 80),
+    ],
+)
+def test_the_variable_columns_is_the_width_of_a_pipe_too(
+    columns: str, window: io.StringIO, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal.window_width(window) == width
 
 
 def test_what_is_printed_meanwhile_stands_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

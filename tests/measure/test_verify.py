@@ -401,6 +401,7 @@ def test_a_library_that_is_off_by_its_own_rounding_is_timed_and_graded(
     assert (result.status, bool(result.check.grade), bool(result.measurements)) == (status, graded, status == "ok")
     assert result.reason.startswith("off by its own rounding: ") == graded
     assert result.check.max_error_ulp == pytest.approx(factor * 2 * result.check.tolerance.relative * 2**23, rel=0.02)
+    assert result.check.share_of_tolerance == pytest.approx(factor, rel=0.02)
 
 
 def test_the_grade_is_that_of_the_worst_element() -> None:

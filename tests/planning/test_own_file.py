@@ -9,7 +9,7 @@ from kernelbench.core.errors import InputError, Unsupported
 from kernelbench.core.records import Case, Launch, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.expressions import parse
-from kernelbench.planning.own_file import CuFile, free_name, read_file
+from kernelbench.planning.own_file import CuFile, free_name, read_file, renamed_text
 from kernelbench.planning.signatures import defined_functions
 from tests.catalog import catalog
 
@@ -204,3 +204,13 @@ def test_host_code_launches_by_itself(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_file_name_becomes_a_free_name(file: str, name: str) -> None:
     assert free_name(Path(file), {"naive"}) == name
+
+
+def test_a_kernel_that_is_not_named_after_its_file_is_told_why() -> None:
+    taken = "naive.cu is named my_naive here, for softmax has a kernel naive."
+    assert renamed_text(Path("own/single.cu"), "single", "softmax") == ""
+    assert renamed_text(Path("own/naive.cu"), "my_naive", "softmax", ["ft"]) == taken
+    only = " --only naive selects that kernel, and my_naive is added to it."
+    assert renamed_text(Path("own/naive.cu"), "my_naive", "softmax", ["naive"]) == taken + only
+    letters = "2-k\x1b.cu is named my_2_k here: names begin with a letter and have up to 40 letters a-z, digits and _."
+    assert renamed_text(Path("2-k\x1b.cu"), "my_2_k", "softmax") == letters.replace("\x1b", "\\x1b")

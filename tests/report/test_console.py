@@ -81,6 +81,15 @@ def test_comparison_fits_100_columns_with_every_row(example):
     assert "seq=1024: ft: columns must be at most 1000, got 1024" in text
 
 
+def test_a_comparison_says_why_published_cells_are_empty(example):
+    note = "published: empty where nothing was published."
+    assert note in shown(console.comparison_table(example.comparison, example.run))
+    filled = [row for row in example.comparison if row.published_speedup or row.implementation == row.baseline]
+    assert note not in shown(console.comparison_table(filled, example.run))
+    nowhere = [replace(row, published_speedup=None) for row in example.comparison]
+    assert note not in shown(console.comparison_table(nowhere, example.run))
+
+
 def test_unsure_rows_say_on_screen_how_many_samples_would_decide(example):
     unsure = {"verdict": "UNSURE", "more_samples": 240, "reason": "about 240 more samples of each would .."}
     rows = [replace(row, **unsure) if row.implementation == "naive" else row for row in example.comparison]
@@ -105,6 +114,29 @@ def test_comparison_names_methods_and_devices_where_they_differ(example):
     line = next(line for line in text.splitlines() if line.split()[:1] == ["naive"])
     assert line.split()[1] == "graph"
     assert "Other" in text
+
+
+def test_a_narrow_table_names_the_columns_it_leaves_out_and_does_not_explain_them(example):
+    explained = "95 %: half width of the interval"
+    wide, narrow = (
+        " ".join(shown(console.comparison_table(example.comparison, example.run), at).split()) for at in (100, 60)
+    )
+    assert explained in wide
+    assert "Not shown" not in wide
+    assert explained not in narrow
+    assert "Not shown at 60 characters per line: 95 %; a wider terminal shows them." in narrow
+
+
+def test_a_narrow_check_keeps_the_share_of_what_is_allowed():
+    check = Check(True, 7, 100, 0, 2e-3, 1.0, Tolerance(1e-5, 4e-3), "", share_of_tolerance=0.0832)
+    entries = [("inputs=uniform", "oneflow", "unsupported", check), ("inputs=masked", "ft", "ok", None)]
+    for width, others in ((60, []), (80, ["2.0e-03", "1.0e+00"]), (100, ["2.0e-03", "4.0e-03", "1.0e+00", "1.0e-05"])):
+        text = shown(tables.check_table(entries), width)
+        row = next(line for line in text.splitlines() if "oneflow" in line)
+        assert row.split() == ["inputs=uniform", "oneflow", "unsupported", "8.32", "%", *others]
+        said = " ".join(text.split())
+        assert "an error may exceed either of the two" in said
+        assert ("allowed abs., allowed rel.; a wider" in said or "abs. error, allowed abs." in said) == (width < 100)
 
 
 def test_comparison_with_published_times_names_the_gpu_and_its_share(example):
@@ -151,7 +183,7 @@ def test_limits_line(synthetic_run):
 @pytest.mark.parametrize("limits", [None, {}])
 def test_limits_line_without_limits(synthetic_run, limits):
     run = replace(synthetic_run, environment={"limits": limits})
-    assert console.limits_line(run) == "an unknown GPU: floor and ceiling were not measured"
+    assert console.limits_line(run) == "an unknown GPU: floor and ceiling are not known"
 
 
 def test_build_table_flags_inputs_never_read():

@@ -114,6 +114,13 @@ def test_ratio_text(value, expected):
     assert view.ratio(value) == expected
 
 
+@pytest.mark.parametrize(
+    ("broken", "total", "said"), [(1, 1, "1 of 1 row is"), (1, 12, "1 of 12 rows is"), (2, 2, "2 of 2 rows are")]
+)
+def test_one_broken_row_is_no_plural(broken, total, said):
+    assert view.broken_text(broken, total) == f"{said} wrong or failed"
+
+
 def test_highlights_begin_with_the_baseline_and_published_sides(example):
     names = view.highlights(example.run, example.comparison)
     assert names[:2] == ["ft", "oneflow"]

@@ -332,7 +332,7 @@ def test_a_missing_file_is_named(folder: Path) -> None:
 
 def test_rows_without_an_environment_are_read(folder: Path) -> None:
     (folder / ENVIRONMENT_FILE).unlink()
-    with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; the GPU and the versions"):
+    with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; the GPU, the baseline and the versions"):
         run = read_run(folder)
     assert (run.suite, run.device, len(run.rows)) == ("softmax", "an unknown GPU", 2)
     text = (folder / RESULTS_FILE).read_text()

@@ -211,6 +211,20 @@ def test_an_unknown_run_has_its_neighbour_named(home: Path) -> None:
     )
 
 
+def test_a_path_has_no_run_of_another_folder_named(home: Path) -> None:
+    make(home / "h200" / "softmax")
+    make(home / "simulated" / "softmax")
+    make(home / "runs" / "20260101-a-softmax")
+    said = "no run '{}': neither a run's folder nor the name of a run or suite; "
+    for name, hint in (
+        ("results/h100/softmax", "recorded runs here are of: h200, simulated"),
+        ("results/runs/20260101-b-softmax", "did you mean '20260101-a-softmax'?"),
+        ("suites/softmx.yaml", "did you mean 'softmax'?"),
+    ):
+        with pytest.raises(ResultsError, match=f"^{re.escape(said.format(name) + hint)}$"):
+            folders.find_run(name)
+
+
 def test_a_folder_without_rows_is_no_run(home: Path) -> None:
     folder = make(home / "runs" / "a")
     (folder / "environment.json").unlink()

@@ -29,6 +29,7 @@ def seqs(suite):
 
 
 NAMES = "shape, axis, dtype, inputs, seq, mask, scale"
+EXPECTED = f"expected such as 'seq=512', with one of = != >= <= > <, on {NAMES}"
 
 
 @pytest.mark.parametrize(
@@ -65,8 +66,8 @@ def test_filters_hold_together(suite, filters, count, expected):
     [
         ("sqe=512", f"filter 'sqe=512': suite 'test' has no axis 'sqe'; did you mean 'seq'? ({NAMES})"),
         ("columns=1", f"filter 'columns=1': suite 'test' has no axis 'columns'; expected one of {NAMES}"),
-        ("seq", f"filter 'seq' cannot be read; expected such as 'seq=512' on {NAMES}"),
-        ("seq=1,", f"filter '' cannot be read; expected such as 'seq=512' on {NAMES}"),
+        ("seq", f"filter 'seq' cannot be read; {EXPECTED}"),
+        ("seq=1,", f"filter '' cannot be read; {EXPECTED}"),
         ("seq=long", "filter 'seq=long': 'long' is not a number"),
         ("dtype>float16", "filter 'dtype>float16': dtype is a word; expected 'dtype=...' or 'dtype!=...'"),
         ("seq=17", "no case of suite 'test' has seq=17; seq is 16, 128, 512"),

@@ -14,6 +14,7 @@ from kernelbench.walks.check import check
 from kernelbench.walks.request import Request
 from tests.conftest import Project, softmax
 from tests.endings import ended
+from tests.fake_simulator import FakeSimulator
 from tests.gpu.conftest import Silent
 
 DEVIATES = """\
@@ -72,6 +73,13 @@ def test_nothing_verified_is_no_success(project: Project, command: Any) -> None:
     reasons = out.partition("Not right, and why")[2].partition("\nnormal: ")[0]
     assert reasons.split().count("unsupported") == 1, "one reason, one row, however many inputs have it"
     assert "and 3 more" in reasons
+
+
+def test_one_row_is_no_plural(project: Project, simulator: FakeSimulator, command: Any) -> None:
+    simulator.ranges = np.array([[0, 8]])
+    suite = project.suite("good", "[8]")
+    out, _ = ended(0, command("check", suite, "--inputs", "normal", "--device", "simulated"))
+    assert "1 of 1 row: only a sample of the blocks was checked" in out
 
 
 def test_an_unknown_distribution_ends_with_2(planted: Project, command: Any) -> None:

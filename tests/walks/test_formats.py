@@ -8,6 +8,7 @@ import pytest
 
 from kernelbench.compare.comparison import COMPARISON
 from kernelbench.core import columns, places
+from kernelbench.core.units import duration_text
 from kernelbench.report import formats
 from tests.conftest import Command, Project
 from tests.endings import ended, printed, refused
@@ -52,6 +53,27 @@ def test_standard_output_is_the_rows_and_nothing_else(
     assert rows
     first = "suite" if name == "list" else "case" if (name, form) == ("explain", "json") else "implementation"
     assert all(row[first] for row in rows)
+
+
+def test_loads_are_written_as_on_the_screen(project: Project, command: Command) -> None:
+    project.suite("good, compiled")
+    for form in ("csv", "markdown"):
+        rows = READ[form](command(*COMMANDS["build"], "--format", form)[1].strip())
+        assert [row["loads"] for row in rows] == ["x=1"]
+
+
+def test_programs_read_how_long_a_run_took_in_seconds_and_people_in_words(command: Command) -> None:
+    def took(form: str, suite: str) -> object:
+        rows = READ[form](printed(command("list", "suites", "--format", form)).strip())
+        return next(row["took"] for row in rows if str(row["suite"]).replace("\\", "") == suite)
+
+    seconds = took("json", "layer_norm")
+    assert isinstance(seconds, float)
+    assert seconds > 60
+    assert float(str(took("csv", "layer_norm"))) == seconds
+    assert took("markdown", "layer_norm") == duration_text(seconds)
+    assert duration_text(seconds) in printed(command("list", "suites"))
+    assert (took("json", "model_axis"), took("csv", "model_axis"), took("markdown", "model_axis")) == (None, "", "")
 
 
 def test_a_comparison_is_that_of_its_file_and_leaves_the_folder_as_it_is(command: Command) -> None:

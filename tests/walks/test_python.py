@@ -72,6 +72,11 @@ def test_a_run_of_the_simulator_has_counts_and_no_samples() -> None:
     assert "warp instructions" in run._repr_html_()
 
 
+def test_one_case_is_no_plural(softmax: kernelbench.LoadedRun) -> None:
+    one = kernelbench.LoadedRun(replace(softmax.run, rows=softmax.run.rows[:1]))
+    assert repr(one) == "<softmax on NVIDIA H200, 1 case, 1 row>"
+
+
 def test_what_a_notebook_shows_is_escaped(softmax: kernelbench.LoadedRun) -> None:
     evil = "<script>alert(1)</script>"
     rows = tuple(replace(row, implementation=evil, case=row.case) for row in softmax.run.rows[:4])

@@ -159,7 +159,7 @@ def test_the_terminal_and_the_page_show_the_parts_the_sums_and_what_is_left_out(
     out, _ = ended(0, command("compare", "one"))
     assert "Speed-up over good, plain" in out
     _, err = ended(2, command("compare", "one", "--baseline", "good"))
-    assert "It has unfused, fused" in err
+    assert "not in one; expected one of published, unfused, fused" in err
 
 
 def test_plan_build_check_and_list_take_a_step(step: Path, command: Command) -> None:
