@@ -117,8 +117,8 @@ def _walkthrough_block() -> str:
         f"{time_text(own.baseline_s)},\nso the **speed-up** is {view.ratio_text(own.speedup)}. Its 95 % interval is "
         f"±{half:.1f} %, so the **verdict** is {own.verdict}.\nThe source published "
         f"{view.ratio_text(own.published_speedup)}, on an A100.\n\n`copy` moves the same bytes and computes nothing. "
-        f"It needs {time_text(copy.median_s)}. The **ceiling** is the best bandwidth that any copy\nreached on this "
-        f"GPU: OneFlow's kernel runs at {share_text(own.share_of_ceiling)} of it, `copy` at "
+        f"It needs {time_text(copy.median_s)}. The **ceiling** is the best bandwidth of several copies\nof 4 GiB on "
+        f"this GPU: OneFlow's kernel runs at {share_text(own.share_of_ceiling)} of it, `copy` at "
         f"{share_text(copy.share_of_ceiling)}. What is left to gain is the rest."
     )
 
