@@ -164,7 +164,8 @@ def show(answer: Answer, page: Path | None) -> None:
     compiled, binaries = builds.get("compiled", 0), builds.get("binaries", 0)
     built = f"{compiled} of {binaries} binaries compiled in {builds.get('seconds', 0)} s"
     if binaries:
-        say(singular(built if compiled else f"{binaries} binaries, all from the build cache"))
+        cached = not compiled and not builds.get("failed")
+        say(singular(f"{binaries} binaries, all from the build cache" if cached else built))
     if answer.run.simulated:
         checked = view.right_text((row.status, row.role) for row in answer.run.rows)
         tell(f"Outputs: {checked}.", *_sampled(answer.run.rows), *summary.counted_lines(answer, "the counts are above"))

@@ -216,17 +216,20 @@ def test_the_summary_of_a_run_has_at_most_12_lines(at: At) -> None:
 
 
 @pytest.mark.parametrize(
-    ("binaries", "compiled", "said"),
+    ("binaries", "compiled", "failed", "said"),
     [
-        (1, 0, ["1 binary, all from the build cache"]),
-        (1, 1, ["1 of 1 binary compiled in 2.5 s"]),
-        (3, 1, ["1 of 3 binaries compiled in 2.5 s"]),
-        (0, 0, []),
+        (1, 0, 0, ["1 binary, all from the build cache"]),
+        (1, 1, 0, ["1 of 1 binary compiled in 2.5 s"]),
+        (3, 1, 0, ["1 of 3 binaries compiled in 2.5 s"]),
+        (3, 0, 3, ["0 of 3 binaries compiled in 2.5 s"]),
+        (0, 0, 0, []),
     ],
 )
-def test_a_run_says_what_it_compiled_if_anything(binaries: int, compiled: int, said: list[str], at: At) -> None:
+def test_a_run_says_what_it_compiled_if_anything(
+    binaries: int, compiled: int, failed: int, said: list[str], at: At
+) -> None:
     found = judge_run(read_run(places.RECORDED / "h200" / "log_softmax_grid"))
-    builds = {"binaries": binaries, "compiled": compiled, "seconds": 2.5}
+    builds = {"binaries": binaries, "compiled": compiled, "failed": failed, "seconds": 2.5}
     other = replace(found.run, environment={**found.run.environment, "builds": builds})
     lines = at(terminal.WIDTH, lambda: run.show(replace(found, run=other), None)).splitlines()
     assert [line for line in lines if "binar" in line] == said
