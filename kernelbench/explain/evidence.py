@@ -181,14 +181,16 @@ class Across:
 
     @property
     def numbers(self) -> str:
-        """Both sides, from least to most: `strided 4.0 to 8.0, expected 4.0`. '' where nothing was visible."""
+        """Both sides, from least to most: `strided 4.0 to 8.0, expected at least 4.0`. '' where nothing was visible."""
         if not self.seen:
             return ""
         text, than = METRICS[self.statement.metric].text, self.statement.than
+        rights = self.rights if isinstance(than, str) else [self.statement.factor * value for value in self.rights]
         left, right = (
-            " to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (self.lefts, self.rights)
+            " to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (self.lefts, rights)
         )
-        return f"{self.statement.of} {left}, {than if isinstance(than, str) else 'expected'} {right}"
+        expected = f"expected {BOUNDS.get(self.statement.relation, '')}".strip()
+        return f"{self.statement.of} {left}, {than if isinstance(than, str) else expected} {right}"
 
 
 def across(found: Iterable[Evidence]) -> list[Across]:

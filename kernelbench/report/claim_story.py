@@ -7,6 +7,7 @@ from typing import Any
 from kernelbench.compare.ledger_schema import FLAGS
 from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict
 from kernelbench.core.records import Claim
+from kernelbench.core.units import digits
 from kernelbench.report import view
 
 _ANSWERS = {True: "yes", False: "no", None: "open"}
@@ -91,7 +92,7 @@ def _case(verdict: ClaimVerdict, case: CaseVerdict, labels: Mapping[str, str]) -
     both = case.counts and verdict.direction is not None and verdict.size is not None
     return CaseLine(
         case=labels.get(case.case, case.label),
-        measured=_number(case.measured),
+        measured=_measured(case),
         interval="" if case.interval is None else f"{_number(case.interval[0])} to {_number(case.interval[1])}",
         published=_number(case.published),
         required="" if case.required is None else _band(*case.required),
@@ -117,6 +118,13 @@ def _band(low: float, high: float) -> str:
     if low == 0:
         return f"at most {_number(high)}"
     return f"more than {_number(low)}" if high == float("inf") else f"{_number(low)} to {_number(high)}"
+
+
+def _measured(case: CaseVerdict) -> str:
+    """With a digit more where it would round to an end of the band that it misses: 0.948 for at least 0.95."""
+    said = _number(case.measured)
+    ends = {_number(end) for end in case.required or ()}
+    return digits(case.measured, 3) if case.measured and case.size is False and said in ends else said
 
 
 def _number(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -78,13 +79,14 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
 def _grades(found: Sequence[Pair]) -> list[str]:
     """A sentence per library that is graded on a case."""
     graded: dict[str, list[tuple[Side, Side]]] = {}
+    ran = Counter(side.name for pair in found for side in pair.peers)
     for pair in found:
         for side in pair.peers:
             if side.graded:
                 graded.setdefault(side.name, []).append((side, pair.ours))
     return [
-        f"{name} rounds beyond the tolerance on {len(sides)} of {len(found)} cases: it is off by up to "
-        f"{_ulp([side for side, _ in sides])}, ours by up to {_ulp([own for _, own in sides])}."
+        f"{name} rounds beyond the tolerance on {len(sides)} of its {cases_text(ran[name])}: there it is off by up to "
+        f"{_ulp([side for side, _ in sides])}, and ours by up to {_ulp([own for _, own in sides])}."
         for name, sides in graded.items()
     ]
 

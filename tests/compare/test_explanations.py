@@ -103,6 +103,8 @@ def test_what_cases_say_together():
     assert (gone.decision, gone.numbers) == ("not visible here", "")
     (wrong,) = evidence.across([evidence.decide(collide, cases[2])])
     assert wrong.decision == "contradicted"
+    (least,) = evidence.across([evidence.decide(statement("strided", "more", 2, factor=1.5), cases[0])])
+    assert least.numbers == "strided 3.30, expected at least 3.00"
 
 
 def test_statements_about_other_cases_are_left_out():

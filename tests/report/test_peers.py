@@ -137,7 +137,10 @@ def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert [line[6] for line in peer_texts.case_lines(found, labels)] == ["3e-08~ 1.1 ulp", "3e-08~", "3e-08~"]
     assert peer_texts.peer_lines(run, found)[1][5] == "3e-08~ 1.1 ulp"
-    said = "cudnn rounds beyond the tolerance on 1 of 3 cases: it is off by up to 1.1 ulp, ours by up to 0.5 ulp."
+    said = (
+        "cudnn rounds beyond the tolerance on 1 of its 3 cases: there it is off by up to 1.1 ulp, and ours by up to "
+        "0.5 ulp."
+    )
     assert peer_texts.sentences(run, found, labels)[-1] == said
     out = io.StringIO()
     Console(file=out, width=100).print(peer_texts.table(run))
