@@ -1,7 +1,7 @@
 """The answer of a run in a few lines, for the first lines of `compare` and the last ones of `run`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 from statistics import geometric_mean
@@ -44,13 +44,17 @@ def _speeds(run: Run, comparison: Comparison) -> list[str]:
     ranked = sorted(found, key=lambda name: -geometric_mean(row.speedup or 1.0 for row in found[name]))
     kernels = [name for name in ranked if roles.get(name) == "kernel"]  # claims are about kernels, not about libraries
     named = [name for name in ranked if name in cited][:MOST_CITED] or kernels[:1] or ranked[:1]
-    return [_speed(name, found[name]) for name in named]
+    short = {(row.case, row.implementation, row.method) for row in run.rows if row.floor_limited}
+    return [_speed(name, found[name], short) for name in named]
 
 
-def _speed(name: str, rows: Sequence[ComparedRow]) -> str:
-    over = rows[0].baseline
+def _speed(name: str, every: Sequence[ComparedRow], short: Collection[tuple[str, str, str]]) -> str:
+    """`short`: case, implementation and method of times near the floor, which count only where there are no others."""
+    over = every[0].baseline
     against = "as on the GPU it was published for" if over == PUBLISHED else f"as {over}"
-    cases = number_of(len(rows), "case")
+    rows = [row for row in every if not {(row.case, one, row.method) for one in (name, over)} & set(short)] or every
+    left = len(every) - len(rows)
+    cases = number_of(len(rows), "case") + (f", {left} too short to count" if left else "")
     published = [row.published_speedup for row in rows if row.published_speedup]
     beside = f" (published: {_range(published)})" if published else ""
     return f"{name} is {_range([row.speedup or 0.0 for row in rows])} as fast {against} on {cases}{beside}."

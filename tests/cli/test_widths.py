@@ -238,7 +238,7 @@ def test_a_run_says_what_it_compiled_if_anything(
 def test_the_headline_is_of_a_kernel_not_of_a_library(command: Command) -> None:
     """PyTorch is the fastest of this suite, and no claim is about it."""
     out = command("compare", places.RECORDED / "h200" / "relu")[1].splitlines()
-    assert out[1].startswith("packed is 0.62x to 2.67x as fast as naive on 17 cases")
+    assert out[1].startswith("packed is 1.12x to 2.67x as fast as naive on 10 cases, 7 too short to count.")
 
 
 def test_a_run_of_the_simulator_answers_in_four_lines(command: Command) -> None:
