@@ -32,10 +32,16 @@ def agreement_block() -> str:
     lines = ["| kernel | shape | NVBench, cold | kernelbench, cold | difference |", "|---|---|--:|--:|--:|"]
     for row in json.loads(NVBENCH.read_text(encoding="utf-8")):
         theirs, ours = row["nvbench_s"], row["ours_s"]
-        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= LONG_S else f"{(ours - theirs) * 1e6:+.2f} µs"
+        long = theirs >= LONG_S
+        apart = f"{_signed((ours / theirs - 1) * 100)} %" if long else f"{_signed((ours - theirs) * 1e6)} µs"
         shape = "x".join(map(str, row["shape"]))
         lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
     return "\n".join(lines)
+
+
+def _signed(number: float) -> str:
+    """`+0.12`, `-0.12` or `0.00`: what is rounded to zero has no sign."""
+    return f"{rounded:+.2f}" if (rounded := round(number, 2)) else "0.00"
 
 
 def wall_block() -> str:

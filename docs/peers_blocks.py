@@ -17,6 +17,7 @@ USUAL = "NVIDIA H200"  # tables of other GPUs name theirs
 ELEMENTWISE = ("relu", "multiply", "dropout_add", "relu_grad", "bias_add")
 MOST_CASES = 30  # of a table: a sweep has a page of its own
 SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy, or this ratio to the best peer
+DRAWS = "draw_"  # what the names of suites drawn at random begin with
 FAR_BEHIND = 0.95  # of a run with more cases, only those below this ratio to the best peer have a line
 
 
@@ -47,21 +48,44 @@ def elementwise_block(runs: Mapping[str, Run]) -> str:
 
 
 def short_block(runs: Mapping[str, Run]) -> str:
-    """A line per case of any recorded suite `peers_*` in which ours are far from the copy or behind a peer."""
+    """A line per case of any recorded suite `peers_*` in which ours are far from the copy or behind a peer; those of
+    the draws are only counted."""
     lines = ["| operation | case | of the copy | best peer | ahead |", "|---|---|--:|---|--:|"]
     total = 0
     for run in (run for name, run in runs.items() if name.startswith("peers_")):
         rows, found = {row.case: row for row in run.rows}, peers.pairs(run)
         total += len(found)
-        for pair in found:
-            if (pair.share or 1.0) < SHORT_SHARE or pair.ahead < BEHIND:
-                share = f"{pair.share:.2f}" if pair.share else ""
-                cells = (_case_text(rows[pair.case]), share, f"`{pair.best.name}`", view.ratio_text(pair.ahead))
-                lines.append(f"| `{rows[pair.case].operation}` | {' | '.join(cells)} |")
+        for pair in filter(_is_short, found):
+            share = f"{pair.share:.2f}" if pair.share else ""
+            cells = (_case_text(rows[pair.case]), share, f"`{pair.best.name}`", view.ratio_text(pair.ahead))
+            lines.append(f"| `{rows[pair.case].operation}` | {' | '.join(cells)} |")
     if not total:
         return ""
     said = f"Ours reach less than {SHORT_SHARE} of the copy, or the best peer takes less than {BEHIND} of our time, on"
-    return "\n".join([f"{said} {len(lines) - 2} of {total} recorded cases:", "", *lines])
+    said += f" {len(lines) - 2} of {total} cases of the suites `peers_*`"
+    return "\n".join([f"{said}{_short_draws(runs)}:", "", *lines])
+
+
+def _is_short(pair: peers.Pair) -> bool:
+    return _is_far_from_copy(pair) or pair.ahead < BEHIND
+
+
+def _is_far_from_copy(pair: peers.Pair) -> bool:
+    return pair.share is not None and pair.share < SHORT_SHARE
+
+
+def _short_draws(runs: Mapping[str, Run]) -> str:
+    """How many cases drawn at random are short: the table of the others would be too long with them."""
+    drawn = [pair for name, run in runs.items() if name.startswith(DRAWS) for pair in peers.pairs(run)]
+    far = [pair.share for pair in drawn if pair.share is not None and _is_far_from_copy(pair)]
+    if not far:
+        return ""
+    behind = sum(pair.ahead < BEHIND for pair in drawn)
+    return (
+        f". So it is on {sum(map(_is_short, drawn))} of the {len(drawn)} cases of the draws: {len(far)} reach less "
+        f"than {SHORT_SHARE} of the copy, {min(far):.2f} at the lowest, and on {behind} a peer is that far ahead. "
+        "The table leaves the draws out"
+    )
 
 
 def peers_block(run: Run) -> str:

@@ -113,6 +113,20 @@ def test_blocks_are_filled_and_the_text_round_them_stays(make: ModuleType) -> No
         make.with_blocks(page, {"claims": ""})
 
 
+def test_a_difference_that_is_rounded_to_zero_has_no_sign(make: ModuleType) -> None:
+    cells = [line.split(" | ")[-1] for line in make.measured_blocks.agreement_block().splitlines()[2:]]
+    assert "0.00 µs |" in cells
+    assert [cell for cell in cells if cell[:5] in ("+0.00", "-0.00")] == []
+
+
+def test_short_cases_of_the_draws_are_counted(make: ModuleType) -> None:
+    blocks = make.peers_blocks
+    said = blocks.short_block(blocks.newest_runs(blocks.RESULTS)).partition("\n")[0]
+    assert re.search(r" on \d+ of \d+ cases of the suites .* on \d+ of the \d+ cases of the draws: ", said)
+    assert said.endswith("The table leaves the draws out:")
+    assert blocks.short_block({}) == ""
+
+
 def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> None:
     marked = re.findall(r"made by docs/make\.py: (\w+)", (ROOT / "README.md").read_text())
     assert sorted(marked) == sorted([*make.readme_blocks.readme_blocks(tmp_path / "no run"), "summary"])
