@@ -27,6 +27,12 @@ def runs() -> Path:
     return (ROOT if in_checkout() else Path.cwd()) / "results" / "runs"
 
 
+def as_typed(run: Path) -> str:
+    """A run's folder as one types it: those of the project as `results/h200/softmax`, which commands find anywhere."""
+    path, recorded = run.resolve(), RECORDED.resolve()
+    return str(path.relative_to(recorded.parent) if path.is_relative_to(recorded) else run)
+
+
 def cache() -> Path:
     """Folder of compiled kernels: KERNELBENCH_CACHE, else in the user's cache folder; InputError without either."""
     if override := os.environ.get("KERNELBENCH_CACHE"):

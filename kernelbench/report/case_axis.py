@@ -136,13 +136,25 @@ def _joined(found: Sequence[CaseStretch], words: Mapping[str, Words], cases: Map
     return list(joined.values())
 
 
-def _distances(found: Sequence[CaseStretch], to_scale: bool) -> list[list[float]]:
-    """Distance of each case from the first of its stretch; all stretches along the same word have one scale."""
+def is_logarithmic(cases: Mapping[str, Words]) -> bool:
+    """Whether `laid_out` with `to_scale` places all cases at logarithmic distances."""
+    layout = laid_out(cases, to_scale=True)
+    numbers = layout.captioned and all(one.numbers is not None for one in layout.stretches)
+    return numbers and all(scale.logarithmic for scale in _scales(layout.stretches).values())
+
+
+def _scales(found: Sequence[CaseStretch]) -> dict[str, _Scale]:
+    """By what varies along the stretches."""
     known: dict[str, list[Sequence[float]]] = {}
     for one in found:
-        if to_scale and one.numbers is not None:
+        if one.numbers is not None:
             known.setdefault(one.along, []).append(one.numbers)
-    scales = {along: _Scale.of(numbers) for along, numbers in known.items()}
+    return {along: _Scale.of(numbers) for along, numbers in known.items()}
+
+
+def _distances(found: Sequence[CaseStretch], to_scale: bool) -> list[list[float]]:
+    """Distance of each case from the first of its stretch; all stretches along the same word have one scale."""
+    scales = _scales(found) if to_scale else {}
     return [
         [float(place) for place in range(len(one.cases))]
         if one.numbers is None or one.along not in scales

@@ -101,7 +101,8 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
         _ticks(axis, low, high, wide)
         axis.axvline(0, color=INK, linewidth=0.9, zorder=1.5)
         meaning = "farther from the ceiling →" if by_share else "slower →"
-        axis.set_xlabel(f"change of time{' over that at the ceiling' if by_share else ''} in per cent, {meaning}")
+        label = f"change of time{' over that at the ceiling' if by_share else ''} in per cent, {meaning}"
+        axis.set_xlabel(label if wide or not by_share else label.replace("cent, ", "cent,\n"))
         style.fix_layout(drawn)
     return drawn
 

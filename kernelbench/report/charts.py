@@ -31,7 +31,7 @@ from kernelbench.report import (
 from kernelbench.report.claim_chart import CLAIM_CHART, claim_figure
 from kernelbench.report.drawing import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
-from kernelbench.report.lines import time_figure
+from kernelbench.report.lines import logarithmic_cases, time_figure
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import speedup_figure
 from kernelbench.runs.records import Row
@@ -77,8 +77,9 @@ def all_charts(
     for cache in _caches(rows):
         if not {row.case for row in rows if row.cache == cache} <= on_curves:  # else every case is on a curve
             title = f"Time by size, {cache}"
+            logarithmic = "both axes are" if logarithmic_cases(rows, cache) else "the axis of times is"
             caption = (
-                "Median time; both axes are true to scale. Hollow: timed by graph, else by events. Dashed: the copy, a "
+                f"Median time; {logarithmic} logarithmic. Hollow: timed by graph, else by events. Dashed: the copy, a "
                 "yardstick. Dotted: an empty kernel by each method."
             )
             made.append(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
@@ -90,7 +91,7 @@ def all_charts(
     if any(row.share_of_ceiling is not None for row in rows):
         caption = (
             "Least traffic over time, in per cent of the ceiling, that of the best large copy in this run; cold. "
-            "n/a: no time by the method that the others of its case are timed by."
+            "n/a: unsupported, or no time by the method that the others of its case are timed by."
         )
         made.append(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     made += counts.charts(run) + _claim_charts(verdicts, published)

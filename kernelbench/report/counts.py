@@ -61,6 +61,7 @@ SHOWN = (
           "The rest is masked off: by a condition, by the end of a row, or for want of work.",
           METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),
 )  # fmt: skip
+_SAMPLED = " Some are scaled up from a sample of blocks, and may come out a little below 1."
 NARROW = 48  # most characters of a case
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
@@ -68,9 +69,10 @@ IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 def charts(run: Run) -> list[Chart]:
     """A heat table per number that the run has."""
     values = {shown: _values(run, shown) for shown in SHOWN}
+    remark = _SAMPLED if any(row.sampled for row in run.rows) else ""
     return [
         Chart(
-            shown.name, shown.title, shown.caption,
+            shown.name, shown.title, shown.caption + (remark if shown.name == "traffic" else ""),
             partial(heat.heat_figure, _panels(run, of_shown, shown), _order(of_shown)),
         )
         for shown, of_shown in values.items()

@@ -10,7 +10,7 @@ from math import log
 from statistics import geometric_mean, median
 
 from kernelbench.compare.changes import Judged
-from kernelbench.compare.comparison import Comparison
+from kernelbench.compare.comparison import Comparison, baseline_names
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import InputError
@@ -41,8 +41,8 @@ class MeanLine:
     implementation: str
     rows: int
     shares: Mapping[str, float]  # of each GPU's own ceiling, cold
-    speedups: Mapping[str, float]  # over the suite's baseline; {} without common ones
-    baseline: str
+    speedups: Mapping[str, float]  # over its baseline; {} without common ones
+    baseline: str  # of its own cases; '' for a yardstick, which is compared with none
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def mean_lines(suite: str, of: Mapping[str, Member]) -> Iterator[MeanLine]:
             continue
         yield MeanLine(
             suite, name, len(common), _means_of(shares, common), _means_of(speedups, faster),
-            next((row.baseline for one in of.values() for row in one.comparison), ""),
+            baseline_names(row for one in of.values() for row in one.comparison if row.implementation == name),
         )  # fmt: skip
 
 

@@ -49,8 +49,11 @@ def profiler_commands(
     )
 
 
-def kept_options(command: str) -> tuple[str, ...]:
-    """The options of a recorded `kernelbench run ..` that the commands repeat; () for what is no command line."""
+def kept_options(command: str, valued: Sequence[str] = _KEPT, flags: Sequence[str] = _KEPT_FLAGS) -> tuple[str, ...]:
+    """The options of a recorded `kernelbench run ..` that the commands repeat; () for what is no command line.
+
+    `valued` are options with a value, `flags` those without.
+    """
     try:
         words = shlex.split(command)
     except ValueError:
@@ -58,8 +61,23 @@ def kept_options(command: str) -> tuple[str, ...]:
     found: list[str] = []
     for place, word in enumerate(words):
         name, equals, _ = word.partition("=")
-        if word in _KEPT_FLAGS or (name in _KEPT and equals):
+        if word in flags or (name in valued and equals):
             found.append(word)
-        elif word in _KEPT and place + 1 < len(words):
+        elif word in valued and place + 1 < len(words):
             found += words[place : place + 2]
     return tuple(found)
+
+
+def without_options(command: str, valued: Sequence[str], flags: Sequence[str]) -> str:
+    """The command line without these options; '' for what is none."""
+    try:
+        words = iter(shlex.split(command))
+    except ValueError:
+        return ""
+    found: list[str] = []
+    for word in words:
+        if word in valued:
+            next(words, "")
+        elif word not in flags and word.partition("=")[0] not in valued:
+            found.append(word)
+    return shlex.join(found)

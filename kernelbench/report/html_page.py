@@ -86,6 +86,7 @@ def render(
         "with_strips": with_strips,
         "reach": f"{100 * strips.REACH:.0f} %",
         "problems": page_sections.problem_groups(run),
+        "labels": labels,
         "launches": page_sections.launch_rows(run),
         "cases": [(label, key) for key, label in labels.items()],
         "implementations": sources.implementations(run),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import METHODS
 from kernelbench.report import copies, palette, style, view
-from kernelbench.report.case_axis import Layout, case_ticks, laid_out
+from kernelbench.report.case_axis import Layout, case_ticks, is_logarithmic, laid_out
 from kernelbench.report.palette import Look
 from kernelbench.report.style import FAINT, PAPER, SOFT, WIDTH
 from kernelbench.runs.records import Row
@@ -70,6 +70,15 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         for axis, places in zip(panels, drawn, strict=True):
             names_beside(axis, names_of(places, looks))
     return figure
+
+
+def logarithmic_cases(rows: Sequence[Row], cache: str) -> bool:
+    """Whether all cases of the panels of `time_figure` lie at logarithmic distances."""
+    cases: dict[str, dict[str, Mapping[str, str]]] = {}  # by dtype
+    for row in rows:
+        if row.cache == cache:
+            cases.setdefault(row.dtype, {})[row.case] = row.words
+    return all(map(is_logarithmic, cases.values()))
 
 
 def named_panels(count: int, height: float, names: Sequence[str] | set[str]) -> tuple[Figure, Sequence[Axes]]:

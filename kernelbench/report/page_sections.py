@@ -1,17 +1,22 @@
 """The contents of the HTML page, section by section, as plain texts and numbers. The template only lays them out."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
+from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
+from kernelbench.core import places
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import peer_texts, peers, strips, summary, view
+from kernelbench.report.hand_off import kept_options, without_options
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
+_OF_A_PART, _FLAGS_OF_A_PART = ("--part", "--out", "--device"), ("--resume",)  # options of `kernelbench run`
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{4,}\b")
 
 
@@ -169,16 +174,24 @@ def _short(value: Any) -> str:
 
 def repeat_commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
     """What to type to get this again, on this GPU or another."""
-    import shlex
-
     command = run.environment.get("command")
     words = shlex.join(map(str, command)) if isinstance(command, list | tuple) else view.text(command)
+    joined = "shared" in run.environment  # of parts, whose own options say nothing of the whole
+    device = _device(words) if run.simulated else []
     baseline = baseline_names(comparison) or view.text(run.environment.get("baseline"))
-    against = f" --baseline {shlex.quote(baseline)}" if baseline else ""
+    several = step_of(run) or ", " in baseline  # each operation has its own
+    against = ["--baseline", baseline] if baseline and not several else []
+    folder = places.as_typed(run.folder)
     lines = [
-        ("as it was run", words),
-        ("measure again", f"kernelbench run {shlex.quote(run.suite)}"),
-        ("compare", f"kernelbench compare{against}"),
-        ("this page", "kernelbench report"),
+        ("as it was run", without_options(words, _OF_A_PART, _FLAGS_OF_A_PART) if joined else words),
+        ("measure again", shlex.join(["kernelbench", "run", run.suite, *device])),
+        ("compare", shlex.join(["kernelbench", "compare", folder, *against])),
+        ("this page", shlex.join(["kernelbench", "report", folder])),
     ]
     return [(what, line) for what, line in lines if line]
+
+
+def _device(command: str) -> list[str]:
+    """The option that names the simulator, with its GPU where the run had one."""
+    found = [*kept_options(command, ("--device",), ())]
+    return found if "simulated" in " ".join(found) else ["--device", "simulated"]

@@ -96,7 +96,7 @@ def reasons_table(groups: Iterable[view.ReasonGroup], labels: Mapping[str, str],
     for group in groups:
         more = len(group.cases) - 3
         shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
-        rows.append((group.implementation, styled_cell(group.status), shown, group.reason))
+        rows.append((group.implementation, styled_cell(group.status), shown, group.said(labels)))
     return new_table(title, ("implementation", "status", "cases", "reason"), rows)
 
 

@@ -174,6 +174,13 @@ class ReasonGroup:
     status: str  # as `shown_status` has it
     reason: str  # of the first of them
     cases: list[str]
+    reasons: set[str]  # of all
+
+    def said(self, labels: Mapping[str, str]) -> str:
+        """The reason, and whose it is where the others' differ from it."""
+        if len(self.reasons) < 2:
+            return self.reason
+        return f"{labels.get(self.cases[0], self.cases[0])}: {self.reason}; others alike"
 
 
 def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
@@ -196,7 +203,8 @@ def grouped_reasons(entries: Iterable[tuple[str, str, str, str]]) -> list[Reason
         pattern = "" if status == AS_EXPECTED else f"{case} {reason}"
         if status in ("unsupported", "skipped"):
             pattern = re.sub(r"\d+", "#", reason)
-        group = groups.setdefault((name, status, pattern), ReasonGroup(name, status, reason, []))
+        group = groups.setdefault((name, status, pattern), ReasonGroup(name, status, reason, [], set()))
+        group.reasons.add(reason)
         if case not in group.cases:
             group.cases.append(case)
     return list(groups.values())

@@ -38,6 +38,11 @@ def test_the_page_never_scrolls_sideways(opened: Open, run: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("run", ["softmax", "peers/peers_softmax", "bert_base_step"])
+def test_no_column_of_the_times_is_cut(opened: Open, run: str) -> None:
+    assert opened(run).locator("#table-times").evaluate("table => table.offsetWidth <= table.parentElement.clientWidth")
+
+
 @pytest.mark.parametrize("run", ["softmax", "relu"])
 def test_charts_of_claims_fit_a_telephone(opened: Open, run: str) -> None:
     charts = opened(run, PHONE).locator(".claim figure svg[role=img]")

@@ -103,6 +103,12 @@ def test_means_are_over_rows_that_every_gpu_has(recorded: Run) -> None:
     assert shown.spreads == [], "never between kinds"
 
 
+def test_each_row_of_a_step_has_its_own_baseline() -> None:
+    step = read_run(places.RECORDED / "h200" / "bert_base_step")
+    found = {line.implementation: line for line in mean_lines(step.suite, {"h200": member("h200", step)})}
+    assert (found["oneflow"].baseline, found["packed_16"].baseline) == ("five_kernels_half", "packed_16")
+
+
 def test_times_of_different_kinds_are_nowhere(recorded: Run, tmp_path: Path) -> None:
     shown = view(member("h200", recorded), member("a100", on(slowed(recorded, 2.0, lambda row: True), "NVIDIA A100")))
     write_fleet_page(shown, {}, [], tmp_path / "report.html")

@@ -72,3 +72,12 @@ def test_few_sizes_and_names_have_no_line():
     keys = ["shape=3x5 axis=-1 dtype=float32", "shape=7x2 axis=-1 dtype=float32"]
     layout = case_axis.laid_out(cases_of(keys), to_scale=True)
     assert [layout.line_of(key) for key in keys] == [None, None]
+
+
+def test_an_axis_is_logarithmic_where_sizes_span_much():
+    def sizes(*numbers: int):
+        return cases_of([f"n={n} shape={n} axis=-1 dtype=float32" for n in numbers])
+
+    assert case_axis.is_logarithmic(sizes(16, 64, 1024))
+    assert not case_axis.is_logarithmic(sizes(16, 32, 64)), "at linear distances"
+    assert not case_axis.is_logarithmic(cases_of(["shape=3x5 dtype=float32", "shape=7x2 dtype=float16"]))

@@ -115,6 +115,16 @@ def test_the_chart_names_what_changed_most_and_counts_the_rest() -> None:
         assert {"+20.0", "ft, n=20 dtype=float32", "8 more slower", "0"} <= set(texts), texts
 
 
+def test_the_title_of_the_axis_fits_a_telephone() -> None:
+    for chart in charts(changes(*MIXED, by_share=True), lambda row: row.implementation):
+        figure = chart.figure()
+        (axis,) = figure.axes
+        figure.draw_without_rendering()
+        box = axis.xaxis.label.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+
+
 @pytest.fixture(scope="module")
 def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the recorded run in which oneflow takes four times as long, cold."""

@@ -82,6 +82,13 @@ def test_only_what_was_counted_gets_a_chart(run: Run) -> None:
     assert ">torch<" not in drawn[0].svg
 
 
+def test_a_sample_of_blocks_is_told_where_it_may_be_too_low(run: Run) -> None:
+    remark = "scaled up from a sample of blocks, and may come out a little below 1."
+    assert [remark in chart.caption for chart in counts.charts(run)] == [True, False, False, False]
+    full = replace(run, rows=tuple(replace(row, sampled="") for row in run.rows))
+    assert not any(remark in chart.caption for chart in counts.charts(full))
+
+
 def test_colours_grow_with_the_distance_from_the_ideal() -> None:
     traffic, lanes = counts.SHOWN[0], counts.SHOWN[3]
     assert counts._strength(1.0, traffic) == 0

@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from kernelbench.core import places
 from kernelbench.core.records import Claim
 from kernelbench.report import charts, console, html_page, view
-from kernelbench.report.page_sections import _note
-from kernelbench.runs.results import Run
+from kernelbench.report.page_sections import _note, repeat_commands
+from kernelbench.runs.results import Run, read_run
+from kernelbench.walks.compare import judge_run
 
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
 
@@ -203,8 +205,39 @@ def test_claims_published_figures_environment_and_commands(page, text):
         "0123456789ab…",
     ):
         assert expected in text
-    assert "kernelbench compare --baseline ft" in text
+    assert re.search(r"kernelbench compare \S+ --baseline ft<", text)
     assert "kernelbench run softmax --cache cold,warm" in text
+
+
+def test_commands_name_the_run(synthetic_run, tmp_path):
+    def commands(run: Run) -> dict[str, str]:
+        return dict(repeat_commands(run, ()))
+
+    def recorded(name: str) -> dict[str, str]:
+        return commands(read_run(places.RECORDED / name))
+
+    assert recorded("h200/relu") | {"as it was run": ""} == {
+        "as it was run": "",
+        "measure again": "kernelbench run relu",
+        "compare": "kernelbench compare results/h200/relu --baseline naive",
+        "this page": "kernelbench report results/h200/relu",
+    }
+    step = read_run(places.RECORDED / "h200" / "bert_base_step")
+    compare = dict(repeat_commands(step, judge_run(step).comparison))["compare"]
+    assert compare == "kernelbench compare results/h200/bert_base_step", "each operation has its own baseline"
+    assert recorded("h100/softmax")["as it was run"] == "kernelbench run suites/softmax.yaml --no-report"
+    assert recorded("simulated/relu")["measure again"] == "kernelbench run relu --device simulated"
+    own = commands(replace(synthetic_run, folder=tmp_path / "my run"))
+    assert own["this page"] == f"kernelbench report '{tmp_path}/my run'"
+
+
+def test_of_reasons_that_differ_the_first_says_whose_it_is(synthetic_run):
+    one = replace(synthetic_run.rows[0], status="wrong", role="specimen", implementation="bad")
+    rows = [replace(one, case=case, reason=reason) for case, reason in (("a", "5 wrong"), ("b", "7 wrong"))]
+    labels = {"a": "seq=16", "b": "seq=32"}
+    assert [group.said(labels) for group in view.reason_groups(rows)] == ["seq=16: 5 wrong; others alike"]
+    alike = [replace(row, reason="5 wrong") for row in rows]
+    assert [group.said(labels) for group in view.reason_groups(alike)] == ["5 wrong"]
 
 
 def test_page_of_24_cases_is_below_3_mb(make_example, tmp_path):
