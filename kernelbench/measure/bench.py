@@ -124,8 +124,12 @@ def run_cases(
 
 
 def short_labels(cases: Sequence[Case]) -> dict[str, str]:
-    """A short name of each case, by its key: its sizes, without those words that all cases share."""
-    shared = set.intersection(*(set(case.words.items()) for case in cases)) if len(cases) > 1 else set()
+    """A short name of each case, by its key: its sizes, without those words that all cases share. A single case has
+    its axes of the suite, or its shape without any."""
+    shared = set.intersection(*(set(case.words.items()) for case in cases)) if cases else set()
+    if len(cases) == 1:
+        own = {name for name, _ in cases[0].axes} or {"shape"}
+        shared = {(name, value) for name, value in shared if name not in own}
     labels = {}
     for case in cases:
         words = {name: value for name, value in case.words.items() if (name, value) not in shared}
