@@ -120,9 +120,11 @@ class _Shown:
         else:
             warn(text)
 
-    def start(self, jobs: Sequence[Job]) -> Any:
+    def start(self, jobs: Sequence[Job], taken_from: str | None) -> Any:
         with self._lock:
             for job in jobs:
+                if taken_from:
+                    del self._gpus[taken_from].jobs[job.name]
                 gpu = self._gpus.setdefault(job.label, _OfGpu(doing=job.name))
                 gpu.jobs[job.name] = job
         return self._advance

@@ -13,6 +13,7 @@ from kernelbench.core.writing import write_whole
 from kernelbench.fleet import engine
 from kernelbench.fleet.engine import Ended
 from kernelbench.fleet.folder import Fleet, write_fleet
+from kernelbench.fleet.gpus import Gpu
 from kernelbench.fleet.jobs import RUN_FILES, Job
 from kernelbench.fleet.sharing import Share, costs_of, shares_of
 from kernelbench.runs.folders import is_run
@@ -23,7 +24,7 @@ from kernelbench.suite import select_part
 if TYPE_CHECKING:
     from distributed import Client
 
-Start = Callable[[Sequence[Job]], engine.Advance]  # shows the jobs, and how far each GPU is
+Start = Callable[[Sequence[Job], str | None], engine.Advance]  # shows jobs, taken from the GPU of a label if given
 
 
 def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
@@ -33,9 +34,12 @@ def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *,
         shares = shares_of(costs, [len(suite.cases) for suite in suites], len(fleet.gpus))
     else:
         shares = [Share(suite, gpu) for suite in range(len(suites)) for gpu in range(len(fleet.gpus))]
+    labels = {gpu.label: gpu for gpu in fleet.gpus}
     found = []
     for share in shares:
         suite, gpu = suites[share.suite], fleet.gpus[share.gpu]
+        if not share.part:
+            gpu = labels.get(fleet.taken_over.get(suite.name, ""), gpu)
         own = select_part(suite, share.part) if share.part else suite
         job = Job(
             fleet=fleet.folder.name,
@@ -50,6 +54,12 @@ def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *,
         )
         found.append(job)
     return found
+
+
+def _on(fleet: Fleet, job: Job, gpu: Gpu) -> Job:
+    """The same job on another GPU."""
+    folder = str(fleet.place(gpu.label, job.name).absolute()) if job.folder else ""
+    return replace(job, label=gpu.label, resource=gpu.resource, folder=folder)
 
 
 def is_finished(fleet: Fleet, job: Job) -> bool:
@@ -69,13 +79,27 @@ def run_all(
     there: frozenset[str],
     progress: Progress,
     start: Start,
-) -> tuple[Ended, ...]:
-    """Every job as it ended; `there`: the GPUs that have a worker, by resource.
+) -> tuple[Fleet, tuple[Ended, ...]]:
+    """The fleet as it came out, and every job as it ended; `there`: the GPUs that have a worker, by resource.
 
     What is worth a remark is said, and added to `notes`, also when this is interrupted.
     """
     results: list[Ended] = []
-    advance = start(found)
+    advance = start(found, None)
+    gpus = {gpu.resource: gpu for gpu in fleet.gpus if gpu.resource in there}
+    taken_over = dict(fleet.taken_over)
+
+    def written() -> Fleet:
+        now = replace(fleet, notes=tuple(notes), taken_over=dict(taken_over))
+        write_fleet(now)
+        return now
+
+    def take_over(job: Job, resource: str) -> Job:
+        taken = _on(fleet, job, gpus[resource])
+        taken_over[job.name] = taken.label
+        written()  # before it begins: --resume then finds it there
+        start([taken], job.label)
+        return taken
 
     def say(text: str) -> None:
         notes.append(text)
@@ -96,13 +120,14 @@ def run_all(
             advance(job.label, job.name, job.cases)
 
     for job in found:
-        if job.resource not in there:
+        if job.resource not in gpus:
             ended(Ended(job, None, "no worker has this GPU now"))
     try:
-        engine.run_jobs(client, [job for job in found if job.resource in there], advance, ended)
+        ready = [job for job in found if job.resource in gpus]
+        engine.run_jobs(client, ready, gpus, advance, ended, take_over if fleet.shared else None)
     finally:
-        write_fleet(replace(fleet, notes=tuple(notes)))
-    return tuple(results)
+        fleet = written()
+    return fleet, tuple(results)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

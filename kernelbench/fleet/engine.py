@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from kernelbench.core.libraries import pip_install
 from kernelbench.fleet import jobs, private
 from kernelbench.fleet.gpus import Gpu, gpu_of, told_apart
 from kernelbench.fleet.jobs import LOCAL_VARIABLE, Done, Job
+from kernelbench.fleet.queues import Queues
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Nanny, Security
@@ -32,6 +33,7 @@ _CLOSE_S = 10.0  # for nannies to end their workers, which end with this process
 _LOOPBACK = "127.0.0.1"
 LOST_WORKER = "its worker was lost"
 LOST_SCHEDULER = "the scheduler was lost"
+NOT_BEGUN = "it had not begun"
 
 
 @dataclass(frozen=True)
@@ -190,28 +192,40 @@ def cluster_members(client: Client) -> tuple[Member, ...]:
     return tuple(Member(gpu, codes[gpu.resource]) for gpu in told_apart(gpu_of(one["gpu"]) for one in found))
 
 
-def run_jobs(client: Client, found: Sequence[Job], advance: Advance, ended: Callable[[Ended], None]) -> None:
+def run_jobs(
+    client: Client,
+    found: Sequence[Job],
+    gpus: Collection[str],
+    advance: Advance,
+    ended: Callable[[Ended], None],
+    take_over: Callable[[Job, str], Job] | None = None,
+) -> None:
     """Call `ended` with each job as it ends, in any order. One that is lost is not tried again: --resume does that.
 
-    On KeyboardInterrupt the runs of all workers are stopped; what they have finished comes back before it goes on.
+    `gpus`: those that have a worker, by resource. `take_over`: the job of another GPU for one that has no more of its
+    own; None where each GPU does its own alone. On KeyboardInterrupt the runs of all workers are stopped; what they
+    have finished comes back before it goes on.
     """
     if not found:
         return
     fleet = found[0].fleet
     topic = jobs.topic_of(fleet)
     client.subscribe_topic(topic, lambda event: advance(event[1]["label"], event[1]["suite"], event[1]["cases"]))
-    waiting = {
-        client.submit(jobs.measure, asdict(job), resources={job.resource: 1}, pure=False, retries=0): job
-        for job in found
-    }
-    seen = {job.resource: time.monotonic() for job in found}
+    queues = Queues(found, gpus, take_over)
+    waiting: dict[Future, Job] = {}  # one per GPU at most
+    seen = dict.fromkeys(gpus, time.monotonic())
     try:
-        while waiting:
+        while waiting or queues.left:
             _collect(waiting, ended)
             _look_for_workers(client, seen)
-            _give_up(client, waiting, seen, ended)
+            _give_up(client, waiting, queues, seen, ended)
+            for job in queues.next_jobs({job.resource for job in waiting.values()}):
+                future = client.submit(jobs.measure, asdict(job), resources={job.resource: 1}, pure=False, retries=0)
+                waiting[future] = job
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
+        for job in queues.give_up():
+            ended(Ended(job, None, NOT_BEGUN))
         _stop(client, waiting, fleet, ended)
         raise
 
@@ -245,16 +259,26 @@ def _look_for_workers(client: Client, seen: dict[str, float]) -> None:
 
 
 def _give_up(
-    client: Client, waiting: dict[Future, Job], seen: Mapping[str, float], ended: Callable[[Ended], None]
+    client: Client,
+    waiting: dict[Future, Job],
+    queues: Queues,
+    seen: Mapping[str, float],
+    ended: Callable[[Ended], None],
 ) -> None:
     """End jobs that nobody will do: those of a GPU without a worker, and all of a client without a scheduler."""
     now = time.monotonic()
-    for future, job in list(waiting.items()):
-        if client.status == "closed" or now - seen[job.resource] > ABSENT_S:
-            ended(Ended(job, None, LOST_SCHEDULER if client.status != "running" else LOST_WORKER))
-            del waiting[future]
-            with suppress(Exception):  # there may be nobody to tell
-                future.cancel()
+    lost = LOST_SCHEDULER if client.status != "running" else LOST_WORKER
+    for resource, last in seen.items():
+        if client.status != "closed" and now - last <= ABSENT_S:
+            continue
+        for future, job in list(waiting.items()):
+            if job.resource == resource:
+                ended(Ended(job, None, lost))
+                del waiting[future]
+                with suppress(Exception):  # there may be nobody to tell
+                    future.cancel()
+        for job in queues.give_up(resource):
+            ended(Ended(job, None, lost))
 
 
 def _stop(client: Client, waiting: dict[Future, Job], fleet: str, ended: Callable[[Ended], None]) -> None:
@@ -262,7 +286,7 @@ def _stop(client: Client, waiting: dict[Future, Job], fleet: str, ended: Callabl
     running = {key for keys in client.processing().values() for key in keys}
     for future, job in list(waiting.items()):
         if not future.done() and future.key not in running:
-            ended(Ended(job, None, "it had not begun"))
+            ended(Ended(job, None, NOT_BEGUN))
             del waiting[future]
             future.cancel()
     with suppress(OSError, TimeoutError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Fleet:
     gpus: tuple[Gpu, ...]
     finished: str | None = None
     notes: tuple[str, ...] = ()  # what was lost, resumed or measured again, and which code differs
+    taken_over: Mapping[str, str] = field(default_factory=dict)  # by suite, the label of the GPU that has it instead
 
     def place(self, label: str, suite: str) -> Path:
         """The run folder of one GPU."""
@@ -92,6 +93,7 @@ def read_fleet(folder: Path) -> Fleet:
             folder, str(values["command"]), str(values["started"]), _suites(values["suites"]),
             tuple(map(str, values["options"])), bool(values["shared"]), gpus,
             values["finished"] and str(values["finished"]), tuple(map(str, values["notes"])),
+            {str(suite): str(label) for suite, label in values.get("taken_over", {}).items()},
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         raise ResultsError(f"{path}: cannot be read ({type(error).__name__}: {error})") from error

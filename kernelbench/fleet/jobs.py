@@ -65,6 +65,11 @@ class Job:
     def name(self) -> str:
         return Path(self.suite).stem
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all cases of the suite, not a part of them."""
+        return "--part" not in self.options
+
 
 @dataclass(frozen=True)
 class Done:

@@ -48,10 +48,10 @@ def run_fleet(
             if len(left) < len(found):
                 progress.say(f"{len(found) - len(left)} of {len(found)} runs are finished")
             there = frozenset(gpu.resource for gpu in gpus)
-            ended = run_all(client, left, fleet, notes, there, progress, start)
+            fleet, ended = run_all(client, left, fleet, notes, there, progress, start)
             if workers.shared:
                 join_parts(fleet, suites, progress)
             whole = all(one.done and one.done.code in (0, 1) for one in ended)
-            fleet = replace(fleet, notes=tuple(notes), finished=utc_now() if whole else None)
+            fleet = replace(fleet, finished=utc_now() if whole else None)
             write_fleet(fleet)
             return fleet, ended
