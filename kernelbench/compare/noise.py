@@ -22,7 +22,9 @@ WITHIN_95 = 1.96 / 0.6745  # 95 % of a normal distribution over the median of it
 NEAREST = 30  # rows of a like length that a floor is read from
 LEAST_SAMPLES = 12  # of a row whose halves are compared
 LEAST_CONTROLS = 5
-LONG_S = 20e-6  # from here on launches matter little, and drift shows
+LEAST_CASE_CONTROLS = 3  # of one case, for what its launches differ by
+MOST_LAUNCH_S = 0.5e-6  # two processes differed by up to 0.45 us per launch; what is beyond that is no launch's
+LONG_S = 20e-6  # from here on launches matter little, and drift shows; below, launches show
 CHAINED = 6  # empty kernels in the chain whose time environment.json states
 
 
@@ -122,6 +124,22 @@ def drift_of(ceilings: Sequence[float | None], controls: Sequence[float]) -> flo
     ceiling = abs(float(np.log(known[1]) - np.log(known[0]))) if len(known) == 2 else 0.0
     rows = abs(float(np.median(controls))) if len(controls) >= LEAST_CONTROLS else 0.0
     return min(max(ceiling, rows), MOST_DRIFT)
+
+
+def launches_apart(controls: Mapping[Key, Sequence[float]]) -> dict[tuple[str, str, str], float]:
+    """Seconds by which a launch of unchanged code differs between two runs, by case, cache and method.
+
+    `controls`: seconds of short rows that run the same code in both. In some processes every launch of a graph takes
+    about 0.36 us more than in others, whatever the kernel, while the floor, which is measured first, is the same.
+    """
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for (case, _, cache, method), (first, second) in controls.items():
+        found.setdefault((case, cache, method), []).append(second - first)
+    return {
+        place: min(abs(float(np.median(own))), MOST_LAUNCH_S)
+        for place, own in found.items()
+        if len(own) >= LEAST_CASE_CONTROLS
+    }
 
 
 def _apart(values: Sequence[float | None]) -> float:

@@ -11,6 +11,7 @@ from kernelbench.compare.changes import Change, Changes, Judged, more_samples, o
 from kernelbench.compare.pairing import Pair, Side, all_keys, match_rows, side_of
 from kernelbench.core import places
 from kernelbench.core.errors import InputError
+from kernelbench.core.units import time_text
 from kernelbench.runs.folders import recorded_run
 from kernelbench.runs.results import Run
 
@@ -40,14 +41,16 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
             f"{first.folder} and {second.folder}: no row with a time in common; expected at least one case that one "
             f"implementation was timed on in both. {first_one}"
         )
-    drift, told = _drift(sides, pairs, by_share)
+    controls = _controls(sides, pairs, by_share)
+    drift, told = _drift(sides, [pair for pair in controls if min(pair.seconds) >= noise.LONG_S], by_share)
+    launches = noise.launches_apart({pair.key: pair.seconds for pair in controls if min(pair.seconds) < noise.LONG_S})
     methods = dict.fromkeys(pair.key[3] for pair in pairs)
     samples = [side.samples for side in sides]
     clocks = {method: noise.clock_of(method, (first, second), samples) for method in methods}
-    found = [*(_judged(pair, _band(pair, sides, drift, clocks)) for pair in pairs), *rest]
+    found = [*(_judged(pair, _band(pair, sides, drift, clocks, launches)) for pair in pairs), *rest]
     places = {key: place for place, key in enumerate(all_keys(*sides))}
     found.sort(key=lambda row: places[row.case, row.implementation])
-    notes = [*_floors_told(sides), told, *_clocks_told(clocks)]
+    notes = [*_floors_told(sides), told, *_clocks_told(clocks), *_launches_told(launches, clocks)]
     rows = _chosen(found, caches, only)
     return Changes(
         run_title(first), run_title(second), by_share, what_differs(first, second, _codes(pairs)), notes, rows
@@ -78,21 +81,22 @@ def _check_times(run: Run) -> None:
 # ---- Judging -------------------------------------------------------------------------------------
 
 
-def _drift(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> tuple[float, str]:
+def _controls(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> list[Pair]:
+    """Rows that run the same code in both runs and are not what these are about; none for two kinds of GPUs."""
+    peers = not by_share and libraries_alike(*[side.run for side in sides])
+    return [
+        pair
+        for pair in pairs
+        if not by_share and pair.first.role in CONTROLS and (pair.code == "same" or (peers and not pair.first.binary))
+    ]
+
+
+def _drift(sides: Sequence[Side], controls: Sequence[Pair], by_share: bool) -> tuple[float, str]:
     """ln, and how it was found."""
     most = f"{100 * noise.MOST_DRIFT:g} %"
     if by_share:
         return noise.MOST_DRIFT, f"Drift: {most}, assumed between two GPUs."
-    runs = [side.run for side in sides]
-    peers = libraries_alike(*runs)
-    controls = [
-        pair
-        for pair in pairs
-        if pair.first.role in CONTROLS
-        and (pair.code == "same" or (peers and not pair.first.binary))
-        and min(pair.seconds) >= noise.LONG_S
-    ]
-    ceilings = [noise.stated(run, "limits", "dram_bytes_per_s") for run in runs]
+    ceilings = [noise.stated(side.run, "limits", "dram_bytes_per_s") for side in sides]
     drift = noise.drift_of(ceilings, [pair.value for pair in controls])
     parts = []
     if ceilings[0] and ceilings[1]:
@@ -106,12 +110,20 @@ def _drift(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> tupl
     return drift, f"Drift: {' and '.join(parts)}; {100 * drift:.2f} % is allowed for it, {most} at most."
 
 
-def _band(pair: Pair, sides: Sequence[Side], drift: float, clocks: Mapping[str, noise.Clock]) -> float:
-    """Half the band's width, as ln."""
+def _band(
+    pair: Pair,
+    sides: Sequence[Side],
+    drift: float,
+    clocks: Mapping[str, noise.Clock],
+    apart: Mapping[tuple[str, str, str], float],
+) -> float:
+    """Half the band's width, as ln. `apart`: by how much launches differ, by case, cache and method."""
     own = max(side.floor.at(pair.key, seconds) for side, seconds in zip(sides, pair.seconds, strict=True))
     launches = max(1, len(pair.first.launch_texts), len(pair.second.launch_texts))
-    # What a clock adds weighs more on the shorter time.
-    return own + drift + log1p(clocks[pair.key[3]].seconds(launches) / min(pair.seconds))
+    case, _, cache, method = pair.key
+    clock = clocks[method]
+    added = max(clock.seconds(launches), clock.step_s + launches * apart.get((case, cache, method), 0.0))
+    return own + drift + log1p(added / min(pair.seconds))  # it weighs more on the shorter time
 
 
 def _judged(pair: Pair, band: float) -> Judged:
@@ -180,6 +192,17 @@ def _clocks_told(clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
         yield (
             f"Clock by {method}: a step of {1e9 * clock.step_s:.0f} ns, {source}; an empty kernel differs by "
             f"{1e9 * clock.launch_s:.0f} ns, each further launch by {further:.0f} ns."
+        )
+
+
+def _launches_told(apart: Mapping[tuple[str, str, str], float], clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
+    """Where unchanged code needed more or less time per launch than empty kernels tell."""
+    beyond = {place: seconds for place, seconds in apart.items() if seconds > clocks[place[2]].seconds(1)}
+    if beyond:
+        changed, all_cases = ({case for case, _, _ in places} for places in (beyond, apart))
+        yield (
+            f"Launches: those of unchanged code (libraries, copies) differ by up to {time_text(max(beyond.values()))} "
+            f"in {len(changed)} of {len(all_cases)} cases; as much is allowed there for each launch."
         )
 
 

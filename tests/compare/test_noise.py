@@ -78,6 +78,16 @@ def test_a_graphs_floor_is_its_own() -> None:
     assert noise.clock_of("graph", runs, [{}, {}]).seconds(1) == pytest.approx(1e-7)
 
 
+def test_launches_of_unchanged_code_differ_by_case_and_method() -> None:
+    def controls(*more: float, method: str = "graph") -> dict:
+        return {("a", f"copy_{number}", "cold", method): (3e-6, 3e-6 + one) for number, one in enumerate(more)}
+
+    apart = noise.launches_apart({**controls(0.3e-6, 0.4e-6, 5e-6), **controls(0.1e-6, 0.1e-6, method="events")})
+    assert apart == {("a", "cold", "graph"): pytest.approx(0.4e-6)}, "the middle of enough rows"
+    assert noise.launches_apart(controls(-0.3e-6, -0.3e-6, -0.4e-6)).popitem()[1] == pytest.approx(0.3e-6)
+    assert noise.launches_apart(controls(*[2e-6] * 3)).popitem()[1] == noise.MOST_LAUNCH_S, "no launch takes that"
+
+
 @pytest.mark.parametrize(
     ("ceilings", "controls", "drift"),
     [
