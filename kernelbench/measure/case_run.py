@@ -219,7 +219,7 @@ class CaseRun:
         for measured in contender.measurements:
             time = f"{time_text(measured.median_s)} ({measured.cache}, {measured.method})"
             floor = limits.graph_floor_s if measured.method == "graph" else limits.floor_s
-            if measured.high_s < BELOW_FLOOR * floor:
+            if measured.high_s < BELOW_FLOOR[measured.method] * floor:
                 return f"{time} is less than the {time_text(floor)} of an empty kernel: not possible"
             rate = moved / measured.median_s
             if ceiling and rate > allowed * ceiling:
