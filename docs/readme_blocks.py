@@ -75,7 +75,7 @@ def _times_line(row: ComparedRow, shape: tuple[int, ...], time: Callable[[float 
         time(row.baseline_s),
         time(row.median_s),
         f"**{view.ratio_text(row.speedup)}**",
-        view.ratio_text(row.published_speedup),
+        view.ratio_text(row.published_speedup) or "not published",
         share_text(row.share_of_ceiling),
     )
     return f"| {' | '.join(cells)} |"

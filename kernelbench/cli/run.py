@@ -181,4 +181,5 @@ def _sampled(rows: Sequence[Row]) -> list[str]:
     sampled = sum(row.status == "ok" and bool(row.sampled) for row in rows)
     if not sampled:
         return []
-    return [f"{number_of(sampled, 'right row')} ran a sample of the blocks. No other is checked; --full checks all."]
+    rows_ran = f"{number_of(sampled, 'right row')} ran a sample of the blocks"
+    return [f"{rows_ran}. No other block is checked; --full checks all."]
