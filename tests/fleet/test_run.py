@@ -66,7 +66,25 @@ def test_gpus_share_whole_suites(fleets: Fleets) -> None:
     assert (code, "2 of 2 runs are finished" in messages) == (0, True)
 
 
-@pytest.mark.exhaustive  # as the next: 30 s, most of them waiting for Dask and a simulator
+@pytest.mark.exhaustive  # as the next two: up to 30 s, most of them waiting for Dask and a simulator
+def test_a_gpu_that_is_free_takes_over_a_suite_and_resume_finds_it_there(fleets: Fleets) -> None:
+    """All suites have one case and so look alike; the first takes longer than the other three together."""
+    softmax = (places.SUITES / "softmax.yaml").read_text()
+    for name, seq in (("slow", 128), ("one", 16), ("two", 16), ("three", 16)):
+        own = softmax.replace("seq: [16, 32, 64, 128, 512, 1024]", f"seq: [{seq}]").partition("claims: ")[0]
+        (fleets.folder / f"{name}.yaml").write_text(own)
+    share = ("run", "slow.yaml", "one.yaml", "two.yaml", "three.yaml", "--share", "--gpus", TWO, "--only", "oneflow",
+             "--full", "--out", "f", "--no-report")  # fmt: skip
+    code, _, messages = fleets.run(*share)
+    assert code == 0, messages
+    owners = {name: list(read_run(fleets.folder / "f" / name).environment["shared"]) for name in ("slow", "two")}
+    assert owners == {"slow": ["h200"], "two": ["h200-2"]}
+    assert json.loads((fleets.folder / "f" / "fleet.json").read_text())["taken_over"] == {"two": "h200-2"}
+    code, _, messages = fleets.run(*share, "--resume")
+    assert (code, "4 of 4 runs are finished" in messages) == (0, True)
+
+
+@pytest.mark.exhaustive
 def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     share = ("run", "softmax", "--share", "--gpus", TWO, *LONGER, "--out", "f", "--no-report")
     client = fleets.start(*share)
