@@ -44,6 +44,11 @@ class Ended:
     done: Done | None
     lost: str = ""
 
+    @property
+    def is_well(self) -> bool:
+        """Whether the whole run is there, be it with failed rows."""
+        return self.done is not None and self.done.code in (0, 1)
+
 
 @dataclass(frozen=True)
 class Member:
@@ -216,10 +221,13 @@ def run_jobs(
     seen = dict.fromkeys(gpus, time.monotonic())
     try:
         while waiting or queues.left:
-            _collect(waiting, ended)
+            for one in _collect(waiting, ended):
+                if not one.is_well:
+                    queues.leave_alone(one.job.resource)
             _look_for_workers(client, seen)
             _give_up(client, waiting, queues, seen, ended)
-            for job in queues.next_jobs({job.resource for job in waiting.values()}):
+            ready = client.status == "running"  # else there is nobody to submit to
+            for job in queues.next_jobs({job.resource for job in waiting.values()}) if ready else ():
                 future = client.submit(jobs.measure, asdict(job), resources={job.resource: 1}, pure=False, retries=0)
                 waiting[future] = job
             time.sleep(_POLL_S)
@@ -230,10 +238,12 @@ def run_jobs(
         raise
 
 
-def _collect(waiting: dict[Future, Job], ended: Callable[[Ended], None]) -> None:
-    for future in [one for one in waiting if one.done()]:
-        ended(_ended(future, waiting[future]))
-        del waiting[future]
+def _collect(waiting: dict[Future, Job], ended: Callable[[Ended], None]) -> list[Ended]:
+    over = [future for future in waiting if future.done()]
+    found = [_ended(future, waiting.pop(future)) for future in over]
+    for one in found:
+        ended(one)
+    return found
 
 
 def _ended(future: Future, job: Job) -> Ended:

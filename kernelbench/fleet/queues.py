@@ -14,6 +14,7 @@ class Queues:
         """`gpus`: all by resource, also those without a job. `take_over`: the job of one for another; None where each
         does its own alone."""
         self._take_over = take_over
+        self._failing: set[str] = set()
         self._queues = {resource: [job for job in found if job.resource == resource] for resource in gpus}
 
     @property
@@ -27,7 +28,7 @@ class Queues:
         for resource in free:
             if self._queues[resource]:
                 yield self._queues[resource].pop(0)
-            elif self._take_over and (job := self._longest()):
+            elif self._take_over and resource not in self._failing and (job := self._longest()):
                 self._queues[job.resource].remove(job)
                 yield self._take_over(job, resource)
 
@@ -37,6 +38,10 @@ class Queues:
             if whole := [job for job in queue if job.is_whole]:
                 return max(whole, key=lambda job: job.cost)
         return None
+
+    def leave_alone(self, resource: str) -> None:
+        """A job of this GPU did not end well. So it takes over no other, which it might fail as fast."""
+        self._failing.add(resource)
 
     def give_up(self, resource: str | None = None) -> list[Job]:
         """The jobs of a GPU, or of all, which nobody is to do any more."""

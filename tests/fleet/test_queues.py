@@ -35,6 +35,14 @@ def test_a_gpu_that_is_free_takes_the_longest_that_another_has_not_begun() -> No
     assert list(alone.next_jobs({"one"})) == [], "where every GPU measures every row"
 
 
+def test_a_gpu_whose_job_failed_takes_over_no_other() -> None:
+    queues = Queues([A, B, C, D], ["one", "two"], on)
+    assert list(queues.next_jobs(())) == [A, D]
+    queues.leave_alone("two")
+    assert list(queues.next_jobs({"one"})) == []
+    assert list(queues.next_jobs({"two"})) == [B], "the other goes on"
+
+
 def test_a_part_of_a_suite_stays_with_its_gpu() -> None:
     part = replace(A, options=("--part", "1/2"))
     queues = Queues([B, part], ["one", "two"], on)
