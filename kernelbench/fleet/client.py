@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.writing import write_whole
-from kernelbench.fleet import engine
-from kernelbench.fleet.engine import Ended
+from kernelbench.fleet.dispatch import Advance, Ended, run_jobs
 from kernelbench.fleet.folder import Fleet, write_fleet
 from kernelbench.fleet.gpus import Gpu
 from kernelbench.fleet.jobs import RUN_FILES, Job
@@ -24,7 +23,7 @@ from kernelbench.suite import select_part
 if TYPE_CHECKING:
     from distributed import Client
 
-Start = Callable[[Sequence[Job], str | None], engine.Advance]  # shows jobs, taken from the GPU of a label if given
+Start = Callable[[Sequence[Job], str | None], Advance]  # shows jobs, taken from the GPU of a label if given
 
 
 def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
@@ -124,7 +123,7 @@ def run_all(
             ended(Ended(job, None, "no worker has this GPU now"))
     try:
         ready = [job for job in found if job.resource in gpus]
-        engine.run_jobs(client, ready, gpus, advance, ended, take_over if fleet.shared else None)
+        run_jobs(client, ready, gpus, advance, ended, take_over if fleet.shared else None)
     finally:
         fleet = written()
     return fleet, tuple(results)

@@ -1,4 +1,4 @@
-"""Jobs to workers and back, on Dask: a cluster of this host, or one that runs already."""
+"""The Dask cluster of a fleet: that of this host, or one that runs already, and the workers that hosts offer it."""
 
 from __future__ import annotations
 
@@ -6,48 +6,29 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from kernelbench.core.errors import InputError, MissingLibrary, reason_of
+from kernelbench.core.errors import InputError, MissingLibrary
 from kernelbench.core.libraries import pip_install
 from kernelbench.fleet import jobs, private
+from kernelbench.fleet.dispatch import ABSENT_S
 from kernelbench.fleet.gpus import Gpu, gpu_of, told_apart
-from kernelbench.fleet.jobs import LOCAL_VARIABLE, Done, Job
-from kernelbench.fleet.queues import Queues
+from kernelbench.fleet.jobs import LOCAL_VARIABLE
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, Nanny, Security
+    from distributed import Client, Nanny, Security
 
-ABSENT_S = 60.0  # after which a GPU whose worker is gone counts as lost; a nanny starts another one in 3 s
-_STOP_S = 30.0  # for the runs of a fleet to end after Ctrl-C
 _POLL_S = 0.2
 _CONNECT_S = 15.0
 _START_S = 120.0  # for a worker process, on a host that is busy
 _CLOSE_S = 10.0  # for nannies to end their workers, which end with this process in any case
 _LOOPBACK = "127.0.0.1"
-LOST_WORKER = "its worker was lost"
-LOST_SCHEDULER = "the scheduler was lost"
-NOT_BEGUN = "it had not begun"
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A job that is over: with what its worker returned, or why there is nothing."""
-
-    job: Job
-    done: Done | None
-    lost: str = ""
-
-    @property
-    def is_well(self) -> bool:
-        """Whether the whole run is there, be it with failed rows."""
-        return self.done is not None and self.done.code in (0, 1)
 
 
 @dataclass(frozen=True)
@@ -56,9 +37,6 @@ class Member:
 
     gpu: Gpu
     code: Mapping[str, str]
-
-
-Advance = Callable[[str, str, int], None]  # label of a GPU, suite, finished cases
 
 
 def require_dask() -> None:
@@ -195,113 +173,3 @@ def cluster_members(client: Client) -> tuple[Member, ...]:
         raise InputError("no worker of the cluster has a GPU yet; start `kernelbench worker ADDRESS` on each host")
     codes = {one["gpu"]["resource"]: {name: str(one[name]) for name in one if name != "gpu"} for one in found}
     return tuple(Member(gpu, codes[gpu.resource]) for gpu in told_apart(gpu_of(one["gpu"]) for one in found))
-
-
-def run_jobs(
-    client: Client,
-    found: Sequence[Job],
-    gpus: Collection[str],
-    advance: Advance,
-    ended: Callable[[Ended], None],
-    take_over: Callable[[Job, str], Job] | None = None,
-) -> None:
-    """Call `ended` with each job as it ends, in any order. One that is lost is not tried again: --resume does that.
-
-    `gpus`: those that have a worker, by resource. `take_over`: the job of another GPU for one that has no more of its
-    own; None where each GPU does its own alone. On KeyboardInterrupt the runs of all workers are stopped; what they
-    have finished comes back before it goes on.
-    """
-    if not found:
-        return
-    fleet = found[0].fleet
-    topic = jobs.topic_of(fleet)
-    client.subscribe_topic(topic, lambda event: advance(event[1]["label"], event[1]["suite"], event[1]["cases"]))
-    queues = Queues(found, gpus, take_over)
-    waiting: dict[Future, Job] = {}  # one per GPU at most
-    seen = dict.fromkeys(gpus, time.monotonic())
-    try:
-        while waiting or queues.left:
-            for one in _collect(waiting, ended):
-                if not one.is_well:
-                    queues.leave_alone(one.job.resource)
-            _look_for_workers(client, seen)
-            _give_up(client, waiting, queues, seen, ended)
-            ready = client.status == "running"  # else there is nobody to submit to
-            for job in queues.next_jobs({job.resource for job in waiting.values()}) if ready else ():
-                future = client.submit(jobs.measure, asdict(job), resources={job.resource: 1}, pure=False, retries=0)
-                waiting[future] = job
-            time.sleep(_POLL_S)
-    except KeyboardInterrupt:
-        for job in queues.give_up():
-            ended(Ended(job, None, NOT_BEGUN))
-        _stop(client, waiting, fleet, ended)
-        raise
-
-
-def _collect(waiting: dict[Future, Job], ended: Callable[[Ended], None]) -> list[Ended]:
-    over = [future for future in waiting if future.done()]
-    found = [_ended(future, waiting.pop(future)) for future in over]
-    for one in found:
-        ended(one)
-    return found
-
-
-def _ended(future: Future, job: Job) -> Ended:
-    from distributed import KilledWorker
-
-    if future.status == "finished":
-        with suppress(OSError, TimeoutError):
-            values = future.result(timeout=_CONNECT_S)
-            return Ended(job, Done(values["code"], tuple(values["said"]), values["files"]))
-        return Ended(job, None, LOST_WORKER)  # between its last word and our question
-    if future.status != "error":
-        return Ended(job, None, LOST_SCHEDULER)
-    error = future.exception(timeout=_CONNECT_S)
-    return Ended(job, None, LOST_WORKER if isinstance(error, KilledWorker) else reason_of(error))
-
-
-def _look_for_workers(client: Client, seen: dict[str, float]) -> None:
-    """Note which GPUs have a worker now."""
-    if client.status != "running":
-        return
-    for worker in client.scheduler_info(n_workers=-1)["workers"].values():
-        seen.update(dict.fromkeys(seen.keys() & worker["resources"].keys(), time.monotonic()))
-
-
-def _give_up(
-    client: Client,
-    waiting: dict[Future, Job],
-    queues: Queues,
-    seen: Mapping[str, float],
-    ended: Callable[[Ended], None],
-) -> None:
-    """End jobs that nobody will do: those of a GPU without a worker, and all of a client without a scheduler."""
-    now = time.monotonic()
-    lost = LOST_SCHEDULER if client.status != "running" else LOST_WORKER
-    for resource, last in seen.items():
-        if client.status != "closed" and now - last <= ABSENT_S:
-            continue
-        for future, job in list(waiting.items()):
-            if job.resource == resource:
-                ended(Ended(job, None, lost))
-                del waiting[future]
-                with suppress(Exception):  # there may be nobody to tell
-                    future.cancel()
-        for job in queues.give_up(resource):
-            ended(Ended(job, None, lost))
-
-
-def _stop(client: Client, waiting: dict[Future, Job], fleet: str, ended: Callable[[Ended], None]) -> None:
-    """Stop running jobs, and end them with what they have finished; those that had not begun are given up."""
-    running = {key for keys in client.processing().values() for key in keys}
-    for future, job in list(waiting.items()):
-        if not future.done() and future.key not in running:
-            ended(Ended(job, None, NOT_BEGUN))
-            del waiting[future]
-            future.cancel()
-    with suppress(OSError, TimeoutError):
-        client.run(jobs.stop, fleet, on_error="ignore")
-    end_s = time.monotonic() + _STOP_S
-    while waiting and time.monotonic() < end_s:
-        _collect(waiting, ended)
-        time.sleep(_POLL_S)

@@ -9,7 +9,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.progress import Progress
 from kernelbench.fleet import jobs
 from kernelbench.fleet.client import Start, is_finished, jobs_of, join_parts, run_all
-from kernelbench.fleet.engine import Ended
+from kernelbench.fleet.dispatch import Ended
 from kernelbench.fleet.folder import Fleet, place_fleet, write_fleet
 from kernelbench.fleet.workers import Workers, code_notes
 from kernelbench.planning.catalog import load_catalog

@@ -1,6 +1,7 @@
 """Options of `run` on many GPUs: what workers are told, and what is refused before anything starts."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -93,7 +94,7 @@ def test_time_left_counts_what_cases_cost_not_how_many_they_are(monkeypatch: pyt
     now = [100.0]
     monkeypatch.setattr(run_fleet.time, "monotonic", lambda: now[0])
     shown = run_fleet._Shown()
-    advance = shown.start([job("long", 10, 90.0), job("short", 30, 30.0)])
+    advance = shown.start([job("long", 10, 90.0), job("short", 30, 30.0)], None)
     advance("a100", "long", 0)
     now[0] += 60
     advance("a100", "long", 5)
@@ -103,3 +104,11 @@ def test_time_left_counts_what_cases_cost_not_how_many_they_are(monkeypatch: pyt
     assert shown._text() == "a100: 10 of 40 cases, long, 0:40 left"
     advance("a100", "short", 30)
     assert shown._text() == "a100: 40 of 40 cases, finished"
+
+
+def test_a_suite_that_is_taken_over_counts_for_the_gpu_that_has_it() -> None:
+    shown = run_fleet._Shown()
+    one, other = job("one", 10, 10.0), job("other", 30, 30.0)
+    shown.start([one, other], None)
+    shown.start([replace(other, label="a100-2")], "a100")
+    assert shown._text() == "a100: 0 of 10 cases, one, starting\na100-2: 0 of 30 cases, other, starting"

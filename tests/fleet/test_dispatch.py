@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelbench.fleet.client import _on, jobs_of
+from kernelbench.fleet.dispatch import Queues
 from kernelbench.fleet.folder import Fleet
 from kernelbench.fleet.gpus import named_gpus
 from kernelbench.fleet.jobs import Job
-from kernelbench.fleet.queues import Queues
 
 JOB = Job("f", "h200", "one", "a", "", (), "", 6, 6.0)
 A, B, C = (replace(JOB, suite=name, cost=cost) for name, cost in (("a", 9.0), ("b", 2.0), ("c", 5.0)))
