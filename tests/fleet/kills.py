@@ -35,8 +35,9 @@ GPUS = ("a100", "a100-80", "a100-sxm", "a100-sxm-80", "a30", "h100", "h100-pcie"
 PER_HOST = 2
 HOSTS = tuple(GPUS[first : first + PER_HOST] for first in range(0, len(GPUS), PER_HOST))
 KINDS = ("worker", "nanny", "client", "scheduler")
-OPTIONS = ("--only", "naive,ft", "--filter", "seq<=64")
-EXPECTED = 6  # rows of a GPU: three cases, two implementations
+OPTIONS = ("--only", "ft", "--filter", "seq<=32")
+SUITES = {"softmax": 2, "softmax_half": 4}  # rows of a GPU: a case each
+PARTS = tuple((gpu, suite) for gpu in GPUS for suite in SUITES)
 HANG_S = 240.0
 _FINISHED = re.compile(r"(\d+) of (\d+) cases are finished")
 
@@ -100,7 +101,7 @@ class Lab:
             return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.folder)
 
     def client(self, out: Path, *more: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "kernelbench", "run", "softmax", "--cluster", self.address]
+        command = [sys.executable, "-m", "kernelbench", "run", *SUITES, "--cluster", self.address]
         return self._start(f"client-{out.name}", *command, *OPTIONS, "--no-report", "--out", str(out), *more)
 
     def worker_processes(self, gpus: tuple[str, ...]) -> list[psutil.Process]:
@@ -159,15 +160,15 @@ def campaign(lab: Lab, number: int, seconds: float, chance: random.Random, outco
     """One fleet with two kills of each kind; `seconds`: about how long a session takes. Returns that of the last."""
     out = lab.folder / f"{lab.folder.name.lower().replace('_', '-')}-{number}"
     spool = places.runs() / "fleets" / out.name
-    client, kept = lab.client(out), {gpu: set[tuple[str, str]]() for gpu in GPUS}
+    client, kept = lab.client(out), {part: set[tuple[str, str]]() for part in PARTS}
     for longest in (seconds, seconds / 2):  # less is left for the second session
         for kind in chance.sample(KINDS, len(KINDS)):
             time.sleep(chance.uniform(0, longest / len(KINDS)))
-            for one in GPUS:
-                kept[one].update(rows(spool / one / "softmax"))
+            for gpu, suite in PARTS:
+                kept[gpu, suite].update(rows(spool / gpu / suite))
             if lab.kill(kind, client, chance):
                 outcome.kills[kind] += 1
-                outcome.in_flight[kind] += any(len(own) < EXPECTED for own in kept.values())
+                outcome.in_flight[kind] += any(len(own) < SUITES[suite] for (_, suite), own in kept.items())
         outcome.hangs += not ended(client)
         lab.mend()
         began = time.monotonic()
@@ -178,14 +179,14 @@ def campaign(lab: Lab, number: int, seconds: float, chance: random.Random, outco
     return time.monotonic() - began
 
 
-def _count(out: Path, spool: Path, kept: dict[str, set[tuple[str, str]]], outcome: Outcome) -> None:
-    for gpu in GPUS:
-        found = rows(out / gpu / "softmax")
-        lost = max(0, EXPECTED - len(set(found))) + len(kept[gpu] - set(found))
-        twice = len(found) - len(set(found)) + _again(spool / gpu / "softmax.log", kept[gpu])
+def _count(out: Path, spool: Path, kept: dict[tuple[str, str], set[tuple[str, str]]], outcome: Outcome) -> None:
+    for (gpu, suite), before in kept.items():
+        found = rows(out / gpu / suite)
+        lost = max(0, SUITES[suite] - len(set(found))) + len(before - set(found))
+        twice = len(found) - len(set(found)) + _again(spool / gpu / f"{suite}.log", before)
         if lost or twice:
             said = (out.parent / f"client-{out.name}.log").read_text().splitlines()[-3:]
-            print(f"  {out.name} {gpu}: lost {lost}, twice {twice}: {' | '.join(said)}", flush=True)
+            print(f"  {out.name} {gpu} {suite}: lost {lost}, twice {twice}: {' | '.join(said)}", flush=True)
         outcome.lost += lost
         outcome.twice += twice
 
