@@ -36,6 +36,12 @@ class FakeSimulator(FakeDevice):
     def prepare(self) -> None:
         self.prepared += 1
 
+    def beside(self) -> None:
+        """Cases run in turn."""
+
+    def stop(self) -> None:
+        pass
+
     def counts(self, executable: Any) -> tuple[LaunchCounters, ...]:
         counters = Counters(
             warp_instructions=self.price[executable.name],

@@ -140,6 +140,13 @@ class CountingDevice(Device, Protocol):
     def prepare(self) -> None:
         """Build what every launch needs, which can take seconds. NoCompiler where there is no C++ compiler."""
 
+    def beside(self) -> "CountingDevice | None":
+        """The same device with memory of its own, for another case at the same time. None where one case may need all
+        of the memory."""
+
+    def stop(self) -> None:
+        """End the launches that another thread is running."""
+
     def counts(self, executable: Executable) -> tuple[LaunchCounters, ...]:
         """Counters of each launch of the executable's last run."""
 

@@ -1,5 +1,6 @@
 """The simulator as a device: PTX runs on the CPU, accesses are counted, large grids are sampled."""
 
+import copy
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,10 @@ from typing import Any
 import numpy as np
 
 import kernelbench
-from kernelbench.build import code_lines, code_notes, may_share
 from kernelbench.core import dtypes
-from kernelbench.core.counters import JOINED, LaunchCounters
+from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.differences import Differences, differences
-from kernelbench.core.errors import DeviceError, MissingLibrary, PtxError, Unsupported
+from kernelbench.core.errors import DeviceError, MissingLibrary, Unsupported
 from kernelbench.core.records import (
     Array,
     Arrays,
@@ -29,16 +29,13 @@ from kernelbench.core.records import (
 )
 from kernelbench.core.units import bytes_text
 from kernelbench.devices.known import known_gpu
+from kernelbench.devices.programs import Programs
 from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison_array, poison_unwritten
 from kernelbench.devices.written_elements import element_ranges
 from kernelbench.simt import native
 from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator, free_memory
-from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.interface import ByteState
-from kernelbench.simt.ir import Module
-from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Machine
-from kernelbench.simt.parse import parse
 from kernelbench.simt.tensor_maps import tensor_map_bytes
 
 VERIFICATION_BYTES = 2 * 2**30  # most memory that verification uses
@@ -71,8 +68,7 @@ class SimulatedDevice:
         self.xp: Any = np
         self.clock = SimulatedClock()
         self.full = self.strict = False
-        self._modules: dict[str, Module] = {}  # by key of the binary
-        self._programs: dict[tuple[str, str], Program] = {}
+        self._programs = Programs()
         self._start()
 
     def _start(self) -> None:
@@ -165,6 +161,17 @@ class SimulatedDevice:
     def prepare(self) -> None:
         native.runtime()
 
+    def beside(self) -> "SimulatedDevice | None":
+        if self.full or self.strict or self._memory.limited:
+            return None
+        other = copy.copy(self)  # with the same programs
+        other._start()
+        return other
+
+    def stop(self) -> None:
+        if self._machine is not None:
+            self._machine.stop()
+
     def executable(
         self,
         implementation: Implementation,
@@ -194,7 +201,7 @@ class SimulatedDevice:
     ) -> Step:
         arguments = tuple(_argument(one, allocations) for one in launch.arguments)
         written = tuple(name for name in outputs if name in launch.arrays)
-        program = self._program(binary, launch.entry)
+        program = self._programs.of(binary, launch.entry)
         facts, gpu = binary.facts[launch.entry], self.properties
         needs = launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes
         if problem := gpu.refusal(*needs):
@@ -206,23 +213,6 @@ class SimulatedDevice:
             each = gpu.resident_blocks(*needs)
             launch.check_resident(each * gpu.multiprocessors)
         return Step(launch, program, arguments, written)
-
-    def _program(self, binary: Binary, entry: str) -> Program:
-        """The lowered program, shared by all cases of a binary. DeviceError for PTX that the simulator cannot run."""
-        key = (binary.key, entry)
-        try:
-            if binary.key not in self._modules:
-                self._modules[binary.key] = parse(binary.ptx_path.read_text())
-            if key not in self._programs:
-                module = self._modules[binary.key]
-                joined = may_share(binary) and JOINED in code_notes(binary)[entry]
-                lines = code_lines(binary).get(entry, {}) if joined else {}
-                self._programs[key] = lower(inline_calls(module, entry), module, native.has_operation, lines)
-        except PtxError as error:
-            raise DeviceError(str(error)) from error
-        except OSError as error:
-            raise DeviceError(f"{binary.ptx_path}: cannot be read ({error.strerror})") from error
-        return self._programs[key]
 
     def _scratch_of(self, plan: LaunchPlan) -> dict[str, Allocation]:
         """New scratch for each plan, so that a kernel which relies on what another left there is detected."""

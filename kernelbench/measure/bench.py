@@ -1,7 +1,8 @@
-"""Runs cases on a device of this process, one after the other; worker.py does the same in another process."""
+"""Runs cases on a device of this process; worker.py does the same in another process."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +11,7 @@ from kernelbench.core.errors import DeviceLost
 from kernelbench.core.progress import Advance, Progress
 from kernelbench.core.records import Binary, Case, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import OTHER, Stopwatch
+from kernelbench.measure.side_by_side import Runner, run_side_by_side, shares_of_time
 from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
 
@@ -50,6 +52,10 @@ class Bench(Protocol):
         Raises CaseLost if the device is lost.
         """
 
+    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
+        """Benches of this device, itself among them, that can run these cases at the same time. None where each case
+        must have the device to itself."""
+
     def spent(self) -> Mapping[str, float]:
         """Seconds that cases took since the last call, by activity; see stopwatch."""
 
@@ -58,7 +64,7 @@ class Bench(Protocol):
 
 class InProcessBench:
     def __init__(self, device: Device, catalog: Catalog, heartbeat: Heartbeat = no_heartbeat) -> None:
-        self.device, self._operations, self._heartbeat = device, catalog.operations, heartbeat
+        self.device, self._catalog, self._heartbeat = device, catalog, heartbeat
         self.name, self.properties = device.name, device.properties
         self.counting = isinstance(device, CountingDevice)
         self._stopwatch = Stopwatch()
@@ -81,18 +87,36 @@ class InProcessBench:
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
         from kernelbench.measure.case_run import CaseRun
 
-        operation = self._operations[plan.case.operation]
+        operation = self._catalog.operations[plan.case.operation]
         case_run = CaseRun(self.device, operation, plan, self._heartbeat, self._stopwatch)
         try:
             return case_run.run(settings, progress)
         except DeviceLost as error:
             raise CaseLost(str(error), case_run.ordered()) from error
 
+    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
+        if not isinstance(self.device, CountingDevice) or len(plans) < 2 or any(map(_fills_memory, plans)):
+            return ()
+        if self._catalog.own:  # only in the main thread does Python of the user's have a limit of time
+            return ()
+        other = self.device.beside()
+        return () if other is None else (self, InProcessBench(other, self._catalog))
+
+    def stop(self) -> None:
+        if isinstance(self.device, CountingDevice):
+            self.device.stop()
+
     def spent(self) -> Mapping[str, float]:
         return {what: seconds for what, seconds in self._stopwatch.lap().items() if what != OTHER}
 
     def close(self) -> None:
         pass
+
+
+def _fills_memory(plan: CasePlan) -> bool:
+    """Whether the simulator runs all blocks of a kernel, however large the case is."""
+    launches = [launch for one in plan.planned if one.plan for launch in one.plan.launches]
+    return any(launch.cooperative for launch in launches)
 
 
 def run_cases(
@@ -104,23 +128,43 @@ def run_cases(
     keep: Callable[[Sequence[Result]], None],
     stopwatch: Stopwatch,
 ) -> None:
-    """Run all cases. `keep` gets the results of each case before the next one begins, even if the device was lost."""
+    """Run all cases, side by side where the bench can. `keep` gets the results of each case in the order of the plans,
+    as soon as they are there, even if the device was lost."""
     total = sum(len(plan.planned) for plan in plans)
     labels = short_labels([plan.case for plan in plans])
+    one_by_one = bench.counting or not settings.precision
     with progress.stage(title, total) as advance:
-        for plan in plans:
-            label = labels[plan.case.key]
-            done = _shares(advance, plan, label, one_by_one=bench.counting or not settings.precision)
-            done(0.0)
-            try:
-                with stopwatch.on(OTHER):
-                    results = bench.run(plan, settings, done)
-                    stopwatch.move(bench.spent())
-            except CaseLost as error:
-                keep(error.results)
-                raise
-            keep(results)
-            done(1.0)
+        tellers = [_shares(advance, plan, labels[plan.case.key], one_by_one=one_by_one) for plan in plans]
+        benches = bench.side_by_side(plans)
+        try:
+            if not benches:
+                _run_in_turn(bench, plans, settings, tellers, keep, stopwatch)
+                return
+            with stopwatch.on(OTHER):
+                began = time.monotonic()
+                run_side_by_side(benches, plans, settings, tellers, keep)
+                spent = [one.spent() for one in benches]
+                stopwatch.move(shares_of_time(spent, time.monotonic() - began))
+        except CaseLost as error:
+            keep(error.results)
+            raise
+
+
+def _run_in_turn(
+    bench: Bench,
+    plans: Sequence[CasePlan],
+    settings: Settings,
+    tellers: Sequence[Callable[[float], None]],
+    keep: Callable[[Sequence[Result]], None],
+    stopwatch: Stopwatch,
+) -> None:
+    for plan, tell in zip(plans, tellers, strict=True):
+        tell(0.0)
+        with stopwatch.on(OTHER):
+            results = bench.run(plan, settings, tell)
+            stopwatch.move(bench.spent())
+        keep(results)
+        tell(1.0)
 
 
 def short_labels(cases: Sequence[Case]) -> dict[str, str]:

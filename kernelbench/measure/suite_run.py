@@ -1,4 +1,4 @@
-"""A suite that is measured into a run on disk: every finished case is there before the next begins."""
+"""A suite that is measured into a run on disk: every case is there once it and those before it are finished."""
 
 import time
 from collections.abc import Iterator, Sequence

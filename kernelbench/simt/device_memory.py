@@ -154,6 +154,11 @@ class DeviceMemory:
         self._base = self._bytes.ctypes.data
         self.allocations: list[Allocation] = []
 
+    @property
+    def limited(self) -> bool:
+        """Whether the system has fewer addresses for it than are asked for."""
+        return self._size < RESERVED
+
     def allocate(self, name: str, nbytes: int, role: str, generator: Generator | None = None) -> Allocation:
         """Zeroed memory. Raises DeviceError if no addresses are left."""
         nbytes = max(nbytes, 0)

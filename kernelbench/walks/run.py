@@ -47,7 +47,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
                 with stopwatch.on(BUILDING):
                     plans, builds = build_for(plans, bench, compiler, progress)
                 record.built(builds, machine_code_of(plans), compiler.versions)
-                measuring.measure(record, plans)  # each case is on disk before the next begins
+                measuring.measure(record, plans)  # each case is on disk once it and those before it are finished
                 if request.counters:  # after the timing: its launches are replayed, and never timed
                     record.add_counters(*add_counters(plans, record.read(), catalog, bench, request, progress))
                 if request.self_test:

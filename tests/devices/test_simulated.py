@@ -15,6 +15,7 @@ import pytest
 from kernelbench.build import BuildRequest, machine_lines
 from kernelbench.core.counters import GROUPED, total_counters
 from kernelbench.core.errors import DeviceError, MissingLibrary
+from kernelbench.core.progress import QUIET
 from kernelbench.core.records import (
     Binary,
     Case,
@@ -28,12 +29,15 @@ from kernelbench.core.records import (
     Tolerance,
     x_to_y,
 )
+from kernelbench.core.stopwatch import Stopwatch
 from kernelbench.devices import sampled_plan
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.simulated import SimulatedDevice
+from kernelbench.measure.bench import InProcessBench, run_cases
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.tracks import Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import Catalog
 from tests.build.binaries import only_built
 
 pytestmark = pytest.mark.nvcc
@@ -261,6 +265,84 @@ def test_an_interrupt_ends_all_groups_of_a_sample(binary: Binary, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         run(binary, (1000, 1000), "takes_hours")
     assert time.monotonic() - started[0] < 4
+
+
+def cases_of(binary: Binary, *entries: str) -> list[CasePlan]:
+    """A case an entry, each of another shape."""
+    plans = []
+    for number, entry in enumerate(entries):
+        case = Case("twice", (37 + number, 101), -1, "float32")
+        plan = plan_of(case, entry)
+        implementation = Implementation("one", "", Origin("test"), plan=lambda case, gpu, plan=plan: plan)
+        plans.append(CasePlan(case, (Planned(implementation, plan, binary),), ("x",)))
+    return plans
+
+
+def run_all(device: Any, plans: list[CasePlan]) -> list[Result]:
+    bench = InProcessBench(device, Catalog({"twice": TWICE}, {"twice": {}}))
+    results: list[Result] = []
+    run_cases(bench, plans, Settings(7), "Counting", QUIET, results.extend, Stopwatch())
+    return results
+
+
+def test_cases_side_by_side_find_what_they_find_in_turn(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = cases_of(binary, "twice", "too_far", "misses_one", "twice", "endless", "twice")
+    threads, run_case = set(), CaseRun.run
+
+    def seen(self: CaseRun, *arguments: Any) -> list[Result]:
+        threads.add(threading.current_thread())
+        return run_case(self, *arguments)
+
+    monkeypatch.setattr(CaseRun, "run", seen)
+    monkeypatch.setattr(sampled_plan, "BUDGET", 1 << 16)
+    together = run_all(SimulatedDevice("h200"), plans)
+    assert len(threads) == 2
+    monkeypatch.setattr(SimulatedDevice, "beside", lambda self: None)
+    assert run_all(SimulatedDevice("h200"), plans) == together
+    assert len(threads) == 3
+    assert [one.status for one in together] == ["ok", "failed", "wrong", "ok", "failed", "ok"]
+
+
+def test_a_device_beside_has_the_same_programs_and_memory_of_its_own(binary: Binary) -> None:
+    device = SimulatedDevice("h200")
+    other = device.beside()
+    assert other is not None
+    assert other._programs.of(binary, "twice") is device._programs.of(binary, "twice")
+    assert other._memory is not device._memory
+
+
+@pytest.mark.parametrize("needs_all", ["full", "strict"])
+def test_a_case_that_may_need_all_of_the_memory_has_it_to_itself(needs_all: str) -> None:
+    device = SimulatedDevice("h200")
+    setattr(device, needs_all, True)
+    assert device.beside() is None
+
+
+def test_a_kernel_all_of_whose_blocks_run_has_the_memory_to_itself(binary: Binary) -> None:
+    plans = cases_of(binary, "twice", "twice")
+    bench = InProcessBench(SimulatedDevice("h200"), Catalog({"twice": TWICE}, {"twice": {}}))
+    assert len(bench.side_by_side(plans)) == 2
+    assert not bench.side_by_side(plans[:1])
+    (one,) = plans[1].planned
+    assert one.plan is not None
+    cooperative = tuple(replace(launch, cooperative=True) for launch in one.plan.launches)
+    plans[1] = replace(plans[1], planned=(replace(one, plan=replace(one.plan, launches=cooperative)),))
+    assert not bench.side_by_side(plans)
+
+
+def test_cases_with_python_of_the_users_run_in_the_main_thread(binary: Binary) -> None:
+    catalog = Catalog({"twice": TWICE}, {"twice": {}}, own={"twice": ["one"]})
+    bench = InProcessBench(SimulatedDevice("h200"), catalog)
+    assert not bench.side_by_side(cases_of(binary, "twice", "twice"))
+
+
+def test_an_interrupt_ends_cases_side_by_side(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled_plan, "BUDGET", 1 << 40)
+    began = time.monotonic()
+    threading.Timer(1, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_all(SimulatedDevice("h200"), cases_of(binary, "takes_hours", "takes_hours", "takes_hours"))
+    assert time.monotonic() - began < 6
 
 
 def test_only_a_strict_run_sees_a_race_that_does_no_harm(binary: Binary) -> None:
