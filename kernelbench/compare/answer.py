@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kernelbench.compare.claims import judge_claims
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.counted_runs import counts_of
-from kernelbench.compare.ledger import read_ledger
+from kernelbench.compare.ledger import Ledger, read_ledger
 from kernelbench.compare.ratios import compare_within
 from kernelbench.compare.step_sums import UNFUSED, step_of
 from kernelbench.compare.verdicts import ClaimVerdict
@@ -26,17 +26,17 @@ class Answer:
     ledger: Mapping[str, Claim]
 
 
-def judge_run(run: Run, baseline: str | None = None) -> Answer:
+def judge_run(run: Run, baseline: str | None = None, ledger: Ledger | None = None) -> Answer:
     """Compare within a run and judge the claims of its suite, both without the twins of a self-test.
 
     `baseline` None: the baseline of the suite, or the first implementation where --only left that out; for a step the
-    unfused side.
+    unfused side. `ledger`: the published one, where it has been read for several runs.
     """
     run = without_twins(run)
     names = [row.implementation for row in run.rows]
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
-    ledger = read_ledger(places.LEDGER)
+    ledger = read_ledger(places.LEDGER) if ledger is None else ledger
     own = str(run.environment.get("baseline"))
     chosen = baseline or (UNFUSED if step_of(run) else own if own in names else names[0])
     counted, _ = counts_of(run)

@@ -222,7 +222,7 @@ class _Builder:
         if len(text) > self._form.max_text:
             self._problems.add(line, f"text of {len(text)} characters; the limit is {self._form.max_text}")
             return Refused(line)
-        for character in text:
+        for character in "" if text.isprintable() else text:
             if character != "\n" and is_unprintable(character):
                 self._problems.add(line, f"text holds the control character {character!a}")
                 return Refused(line)

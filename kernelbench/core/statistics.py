@@ -71,9 +71,9 @@ def _drawn_medians(samples: np.ndarray, shared: np.ndarray, side: int) -> np.nda
     ranks = np.empty(len(samples), np.uint32)
     ranks[order] = np.arange(len(samples))
     own = np.delete(ranks, shared)
-    drawn = ranks[shared][_drawn_places(len(shared), 2)]
+    drawn = ranks[shared].take(_drawn_places(len(shared), 2))  # faster than by []
     if len(own):
-        drawn = np.concatenate([drawn, own[_drawn_places(len(own), side)]], axis=1)
+        drawn = np.concatenate([drawn, own.take(_drawn_places(len(own), side))], axis=1)
     drawn.sort(axis=1)
     ordered, middle = samples[order], drawn.shape[1] // 2
     upper: np.ndarray = ordered[drawn[:, middle]]

@@ -16,6 +16,7 @@ from kernelbench.runs.files import MAX_RESULTS_BYTES
 from kernelbench.runs.records import RESULTS, TEXTS, Row, row_of
 
 _COLUMNS = {one.name: one for one in RESULTS}
+_CHOICES = {one.name: one.choices for one in RESULTS if one.choices}
 _ANY_LENGTH = {one.name for one in RESULTS if one.any_length}
 # Characters that a CSV reader takes for the end of a line or refuses, and that earlier versions wrote without escapes.
 _RAW = re.compile("\r(?!\n)|\0")
@@ -53,6 +54,8 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
     for number, line in enumerate(cells[1:], start=2):
         if len(line) != len(header):
             raise refused(path, number, f"cannot be read: {number_of(len(line), 'cell')}, expected {len(header)}")
+        if max(map(len, line)) <= MAX_TEXT:
+            continue
         longest = max(len(one) for name, one in zip(header, line, strict=True) if name not in _ANY_LENGTH)
         if longest > MAX_TEXT:
             raise refused(path, number, f"a cell of {longest} characters; the limit is {MAX_TEXT}")
@@ -61,9 +64,13 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
         if column not in header and not about.later:
             raise ResultsError(f"{path}: column '{column}' is missing; this file was not written by this version")
         place = header.index(column) if column in header else None
+        read: dict[str, Any] = {}  # most cells of a column are like one before
         for number, (row, line) in enumerate(zip(rows, cells[1:], strict=True), start=2):
+            cell = "" if place is None else line[place]
             try:
-                row[column] = _value(column, "" if place is None else kept_text(from_cell(line[place])))
+                if cell not in read:
+                    read[cell] = _value(column, kept_text(from_cell(cell)))
+                row[column] = read[cell]
             except ValueError as error:
                 raise refused(path, number, str(error)) from None
     for number, row in enumerate(rows, start=2):
@@ -114,9 +121,9 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
     for name in ("implementation", "operation"):
         if not _WORD.fullmatch(row[name]):
             yield f"'{name}' must be a name, got {row[name]!r:.80}"
-    for name, about in _COLUMNS.items():
-        if about.choices and row[name] not in about.choices:
-            yield f"'{name}' must be one of {', '.join(filter(None, about.choices))}, got {row[name]!r:.80}"
+    for name, choices in _CHOICES.items():
+        if row[name] not in choices:
+            yield f"'{name}' must be one of {', '.join(filter(None, choices))}, got {row[name]!r:.80}"
     yield from _shape_problems(row)
     for name, value in row.items():
         if isinstance(value, float) and value < 0 and not _COLUMNS[name].negative:

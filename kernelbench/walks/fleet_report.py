@@ -65,13 +65,13 @@ def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress
 def _write(
     found: Sequence[tuple[str, Run]], facts: dict[str, str], notes: Sequence[str], out: Path, progress: Progress
 ) -> tuple[Path, list[str]]:
-    members = []
+    members, ledger = [], read_ledger(places.LEDGER)
     with progress.stage("Comparison and verdicts", len(found)) as advance:
         for label, run in found:
             advance(0, f"{run.suite} on {label}")
             if run.rows:
-                one = judge_run(run)
+                one = judge_run(run, ledger=ledger)
                 members.append(Member(label, one.run, one.comparison, one.verdicts))
             advance(1, "")
-    shown = fleet_view(members, read_ledger(places.LEDGER))
+    shown = fleet_view(members, ledger)
     return write_fleet_page(shown, facts, notes, out), shown.sentences

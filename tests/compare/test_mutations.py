@@ -81,6 +81,15 @@ def changed(claim: Claim, keys: Mapping[str, Any]) -> Claim:
     return replace(claim, document={**claim.document, "claim": {**claim.document["claim"], **keys}})
 
 
+read_once = cache(read_ledger)
+
+
+@pytest.fixture(autouse=True)
+def one_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read once for all recorded runs."""
+    monkeypatch.setattr("kernelbench.compare.answer.read_ledger", read_once)
+
+
 @cache
 def recorded(suite: str) -> tuple[Run, Any] | None:
     folder = places.RECORDED / RECORDED_GPU / suite
@@ -101,7 +110,7 @@ def verdict(claim: Claim) -> str | None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_mutant_of_some_claim_of_each_kind_has_another_verdict(kind: str) -> None:
-    claims = [claim for claim in read_ledger(places.LEDGER).values() if claim.kind == kind]
+    claims = [claim for claim in read_once(places.LEDGER).values() if claim.kind == kind]
     flipped = 0
     for claim in claims:
         before = verdict(claim)
@@ -112,7 +121,7 @@ def test_every_mutant_of_some_claim_of_each_kind_has_another_verdict(kind: str) 
 
 def test_a_stated_factor_of_two_is_not_four() -> None:
     """By name, where the audit found that the factor was printed and ignored."""
-    claim = read_ledger(places.LEDGER)["bias-add-shapes"]
+    claim = read_once(places.LEDGER)["bias-add-shapes"]
     assert verdict(claim) == "direction only"
     nearer = {"size": {**claim.document["claim"]["size"], "factor": 1.1}}
     assert verdict(changed(claim, nearer)) == "holds"

@@ -24,9 +24,9 @@ class Fleets:
     def __init__(self, folder: Path) -> None:
         self.folder, self._started = folder, []
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, program: Sequence[str] = ("-m", "kernelbench")) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kernelbench", *words],
+            [sys.executable, *program, *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
             env=os.environ | {"PYTHONPATH": str(ROOT)}, start_new_session=True,
         )  # fmt: skip

@@ -27,8 +27,9 @@ from kernelbench.build import BuildRequest, Compiler, find_compiler  # noqa: E40
 from kernelbench.core import dtypes  # noqa: E402
 from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported  # noqa: E402
 from kernelbench.core.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Operation, Reference  # noqa: E402
-from kernelbench.planning.catalog import Catalog, load_catalog  # noqa: E402
+from kernelbench.planning.catalog import Catalog  # noqa: E402
 from tests.build.binaries import all_built  # noqa: E402
+from tests.catalog import catalog as own_catalog  # noqa: E402
 from tests.gpu.shapes import DTYPES  # noqa: E402
 from tests.gpu.techniques import MOST_ELEMENTS, ROW_OPERATIONS, Technique, techniques  # noqa: E402
 from tests.gpu.ulp import Errors, errors, least_size  # noqa: E402
@@ -279,9 +280,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=inf, help="after which no further technique is begun")
     options = parser.parse_args()
     began = time.monotonic()
-    device, compiler, catalog = opened(options.device), find_compiler(), load_catalog()
+    device, compiler, catalog = opened(options.device), find_compiler(), own_catalog()
     most = options.most_elements or MOST[options.device]
-    chosen = techniques(catalog, device.properties, DTYPES, most)
+    chosen = techniques(device.properties, DTYPES, most)
     names = set(filter(None, options.only.split(",")))
     chosen = tuple(one for one in chosen if not names or one.implementation.name in names)
     binaries = built(chosen, device.properties.architecture, compiler)

@@ -34,8 +34,8 @@ from kernelbench.core.records import (  # noqa: E402
     Origin,
 )
 from kernelbench.planning.case_plans import plan_case  # noqa: E402
-from kernelbench.planning.catalog import load_catalog  # noqa: E402
 from tests.build.binaries import all_built  # noqa: E402
+from tests.catalog import catalog  # noqa: E402
 from tests.gpu import shapes  # noqa: E402
 from tests.gpu.techniques import techniques  # noqa: E402
 
@@ -72,13 +72,13 @@ class Job:
 
 def kernels(device: DeviceProperties) -> Iterator[Job]:
     """All that has a plan and is no specimen, CUB's host code included; of what is written here every technique."""
-    catalog = load_catalog()
-    for one in techniques(catalog, device, DTYPES[:2]):
-        yield Job(one.implementation, one.case, catalog.operations[one.case.operation].arrays(one.case), one.plan)
+    known = catalog()
+    for one in techniques(device, DTYPES[:2]):
+        yield Job(one.implementation, one.case, known.operations[one.case.operation].arrays(one.case), one.plan)
     for case in shapes.unaligned_cases():
         if case.dtype in DTYPES:
-            operation = catalog.operations[case.operation]
-            for one in catalog.implementations[case.operation].values():
+            operation = known.operations[case.operation]
+            for one in known.implementations[case.operation].values():
                 planned = plan_case(case, operation, one, device)
                 if planned.status == "ok" and planned.plan is not None:
                     yield Job(one, case, operation.arrays(case), planned.plan)
@@ -88,13 +88,13 @@ def kernels(device: DeviceProperties) -> Iterator[Job]:
 
 def faults(tool: str, device: DeviceProperties) -> Iterator[Job]:
     """The planted fault comes last: it may end the context."""
-    catalog = load_catalog(specimens=True)
+    known = catalog(specimens=True)
     if tool == "racecheck":
         for name, case in RACES.items():
-            one = catalog.implementations[case.operation][name]
-            planned = plan_case(case, catalog.operations[case.operation], one, device)
+            one = known.implementations[case.operation][name]
+            planned = plan_case(case, known.operations[case.operation], one, device)
             assert planned.plan is not None, planned.reason
-            yield Job(one, case, catalog.operations[case.operation].arrays(case), planned.plan)
+            yield Job(one, case, known.operations[case.operation].arrays(case), planned.plan)
     entry = PLANTED[tool]
     plan = LaunchPlan((Launch(entry, (1, 1, 1), (64, 1, 1), ("x", "y")),))
     source = Path(__file__).with_name("planted.cu")

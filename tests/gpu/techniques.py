@@ -7,11 +7,13 @@ number counts as 0, 1 or more. Of the shapes of one technique the smallest of se
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from kernelbench.core.records import FLOATS, Case, DeviceProperties, Implementation, LaunchPlan
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import Catalog
+from tests.catalog import catalog
 from tests.gpu import shapes
 
 # Rows that fill part of a block, several blocks, and clusters to which several rows come, one after another.
@@ -57,25 +59,34 @@ class Technique:
 
 
 def techniques(
-    catalog: Catalog, device: DeviceProperties, dtypes: Sequence[str], most_elements: int = MOST_ELEMENTS
+    device: DeviceProperties, dtypes: Sequence[str], most_elements: int = MOST_ELEMENTS
 ) -> tuple[Technique, ...]:
     """All that cases of at most so many elements reach, by operation, kernel and type."""
-    found = []
-    for operation, own in ours(catalog):
-        for implementation, dtype in product(own, dtypes):
-            chosen: dict[object, tuple[tuple[bool, int], Technique]] = {}
-            for case in candidates(operation, dtype):
-                if case.elements > most_elements:
-                    continue
-                planned = plan_case(case, catalog.operations[operation], implementation, device)
-                if planned.plan is None:
-                    continue
-                size = (is_one_block(planned.plan), case.elements)
-                key = signature(planned.plan)
-                if key not in chosen or size < chosen[key][0]:
-                    chosen[key] = size, Technique(implementation, case, planned.plan)
-            found += [technique for _, technique in chosen.values()]
+    found = [
+        technique
+        for operation, own in ours(catalog())
+        for implementation, dtype in product(own, dtypes)
+        for technique in _of_kernel(operation, implementation, dtype, device, most_elements)
+    ]
     return tuple({(one.implementation.name, one.case): one for one in found}.values())
+
+
+@cache  # several tests ask for the same, which takes seconds
+def _of_kernel(
+    operation: str, implementation: Implementation, dtype: str, device: DeviceProperties, most_elements: int
+) -> list[Technique]:
+    chosen: dict[object, tuple[tuple[bool, int], Technique]] = {}
+    for case in candidates(operation, dtype):
+        if case.elements > most_elements:
+            continue
+        planned = plan_case(case, catalog().operations[operation], implementation, device)
+        if planned.plan is None:
+            continue
+        size = (is_one_block(planned.plan), case.elements)
+        key = signature(planned.plan)
+        if key not in chosen or size < chosen[key][0]:
+            chosen[key] = size, Technique(implementation, case, planned.plan)
+    return [technique for _, technique in chosen.values()]
 
 
 def ours(catalog: Catalog) -> Iterator[tuple[str, list[Implementation]]]:

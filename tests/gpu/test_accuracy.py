@@ -42,7 +42,7 @@ def problems(rows: list[Row]) -> list[str]:
 
 
 def test_every_kernel_has_techniques_and_every_operation_candidates() -> None:
-    found = techniques(CATALOG, KNOWN["h200"], DTYPES)
+    found = techniques(KNOWN["h200"], DTYPES)
     taken = {(one.case.operation, one.implementation.name) for one in found}
     assert taken == {(operation, one.name) for operation, own in ours(CATALOG) for one in own}
     for operation, name in product(("softmax", "log_softmax"), ("one_read_rows", "one_read_axis")):
@@ -121,7 +121,7 @@ def test_the_simulator_gives_what_float64_gives(operation: str, name: str) -> No
     compiler = find_compiler()
     device = accuracy.opened("simulated")
     smallest: dict[object, Technique] = {}
-    for one in techniques(CATALOG, device.properties, ("float32", "float16"), 2**12):
+    for one in techniques(device.properties, ("float32", "float16"), 2**12):
         if (one.case.operation, one.implementation.name) == (operation, name):
             defines = dict(one.plan.defines)
             way = (one.case.dtype, defines.get("LAYOUT"), defines.get("TECHNIQUE"))
@@ -142,7 +142,7 @@ def test_every_technique_is_right_and_gives_the_same_bits_twice(
 ) -> None:
     chosen = [
         one
-        for one in techniques(catalog, device.properties, (dtype,))
+        for one in techniques(device.properties, (dtype,))
         if (one.case.operation, one.implementation.name) == (operation, name)
     ]
     with alone(f"{operation}-{name}"):

@@ -21,7 +21,7 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.measure.binaries import build_plans
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, plan_case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.gpu import sanitizer, sanitizer_script
 from tests.gpu.conftest import Silent
 from tests.gpu.techniques import signature, techniques
@@ -45,7 +45,7 @@ def planned() -> tuple[Any, ...]:
 
 
 def specimens() -> set[str]:
-    known = load_catalog(specimens=True).implementations.values()
+    known = catalog(specimens=True).implementations.values()
     return {name for named in known for name, one in named.items() if one.role == "specimen"}
 
 
@@ -54,12 +54,11 @@ def test_every_specimen_has_who_finds_it() -> None:
 
 
 def test_every_kernel_and_every_technique_is_launched() -> None:
-    catalog = load_catalog()
-    known = catalog.implementations
+    known = catalog().implementations
     expected = {(operation, name) for operation, named in known.items() for name, one in named.items() if one.plan}
     jobs = planned()
     assert {(job.case.operation, job.implementation.name) for job in jobs} == expected
-    own = techniques(catalog, KNOWN["h200"], ("float32", "float16"))
+    own = techniques(KNOWN["h200"], ("float32", "float16"))
     assert own
     assert {signature(one.plan) for one in own} <= {signature(job.plan) for job in jobs}
 

@@ -63,9 +63,10 @@ def test_loads_are_written_as_on_the_screen(project: Project, command: Command) 
 
 
 def test_programs_read_how_long_a_run_took_in_seconds_and_people_in_words(command: Command) -> None:
+    listed = {form: read(printed(command("list", "suites", "--format", form)).strip()) for form, read in READ.items()}
+
     def took(form: str, suite: str) -> object:
-        rows = READ[form](printed(command("list", "suites", "--format", form)).strip())
-        return next(row["took"] for row in rows if str(row["suite"]).replace("\\", "") == suite)
+        return next(row["took"] for row in listed[form] if str(row["suite"]).replace("\\", "") == suite)
 
     seconds = took("json", "layer_norm")
     assert isinstance(seconds, float)
