@@ -27,6 +27,9 @@ class CaseLost(DeviceLost):
         self.results = tuple(results)
 
 
+SPREAD, LARGE_BYTES = 2.0, 2**30  # arrays over what is moved, and their bytes, from which a case takes gigabytes
+
+
 class Bench(Protocol):
     """Runs whole cases on a device."""
 
@@ -95,12 +98,21 @@ class InProcessBench:
             raise CaseLost(str(error), case_run.ordered()) from error
 
     def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
-        if not isinstance(self.device, CountingDevice) or len(plans) < 2 or any(map(_fills_memory, plans)):
+        if not isinstance(self.device, CountingDevice) or len(plans) < 2 or any(map(self._fills_memory, plans)):
             return ()
         if self._catalog.own:  # only in the main thread does Python of the user's have a limit of time
             return ()
         other = self.device.beside()
         return () if other is None else (self, InProcessBench(other, self._catalog))
+
+    def _fills_memory(self, plan: CasePlan) -> bool:
+        """Whether the simulator runs all blocks of a kernel, however large the case is; or arrays are so much larger
+        than what is moved that a kernel touches all of their pages, and a case takes gigabytes."""
+        launches = [launch for one in plan.planned if one.plan for launch in one.plan.launches]
+        operation = self._catalog.operations[plan.case.operation]
+        nbytes = sum(spec.nbytes for spec in operation.arrays(plan.case))
+        spread = nbytes > SPREAD * operation.bytes_moved(plan.case)
+        return any(launch.cooperative for launch in launches) or (spread and nbytes > LARGE_BYTES)
 
     def stop(self) -> None:
         if isinstance(self.device, CountingDevice):
@@ -111,12 +123,6 @@ class InProcessBench:
 
     def close(self) -> None:
         pass
-
-
-def _fills_memory(plan: CasePlan) -> bool:
-    """Whether the simulator runs all blocks of a kernel, however large the case is."""
-    launches = [launch for one in plan.planned if one.plan for launch in one.plan.launches]
-    return any(launch.cooperative for launch in launches)
 
 
 def run_cases(

@@ -39,6 +39,7 @@ from kernelbench.measure.tracks import Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog
 from tests.build.binaries import only_built
+from tests.catalog import catalog
 
 pytestmark = pytest.mark.nvcc
 
@@ -328,6 +329,17 @@ def test_a_kernel_all_of_whose_blocks_run_has_the_memory_to_itself(binary: Binar
     cooperative = tuple(replace(launch, cooperative=True) for launch in one.plan.launches)
     plans[1] = replace(plans[1], planned=(replace(one, plan=replace(one.plan, launches=cooperative)),))
     assert not bench.side_by_side(plans)
+
+
+@pytest.mark.parametrize(("stride", "benches"), [(1, 2), (8, 2), (16, 0), (32, 0)])
+def test_a_kernel_that_touches_all_pages_of_large_arrays_has_the_memory_to_itself(stride: int, benches: int) -> None:
+    """16.8 million elements, 64 bytes apart, lie in 1 GB."""
+    known = catalog()
+    operation = known.operations["memory_access"]
+    parameters = (("side", "load"), ("offset", 0), ("stride", stride))
+    case = replace(Case("memory_access", (16777216,), -1, "float32"), parameters=parameters)
+    bench = InProcessBench(SimulatedDevice("h200"), Catalog({"memory_access": operation}, {"memory_access": {}}))
+    assert len(bench.side_by_side([CasePlan(case, ())] * 2)) == benches
 
 
 def test_cases_with_python_of_the_users_run_in_the_main_thread(binary: Binary) -> None:
