@@ -2,6 +2,7 @@
 arrays larger than memory. Small: a few blocks each, but for one grid that must be sampled."""
 
 import _thread
+import re
 import resource
 import threading
 import time
@@ -283,7 +284,8 @@ def run_all(device: Any, plans: list[CasePlan]) -> list[Result]:
     bench = InProcessBench(device, Catalog({"twice": TWICE}, {"twice": {}}))
     results: list[Result] = []
     run_cases(bench, plans, Settings(7), "Counting", QUIET, results.extend, Stopwatch())
-    return results
+    # Where arrays lie is the system's choice.
+    return [replace(one, reason=re.sub("0x[0-9a-f]+", "0x..", one.reason)) for one in results]
 
 
 def test_cases_side_by_side_find_what_they_find_in_turn(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,7 +455,7 @@ def test_accesses_that_ptxas_joins_count_as_joined_and_the_row_says_so(
     (launch,) = result.counters
     assert launch.grouping == GROUPED
     assert (launch.counters.shared_load_requests, launch.counters.shared_load_wavefronts) == (8 * 2, 8 * 2 * 4)
-    monkeypatch.setattr("kernelbench.devices.simulated.code_notes", lambda binary: {"twice": ""})
+    monkeypatch.setattr("kernelbench.devices.programs.code_notes", lambda binary: {"twice": ""})
     result = run(joined, (8, 256), "twice")
     assert result.reason == "not timed: simulated"
     assert result.counters[0].counters.shared_load_requests == 8 * 2 * 4
