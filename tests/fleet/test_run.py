@@ -16,7 +16,7 @@ from tests.processes import until
 
 pytestmark = pytest.mark.nvcc
 SMALL = ("--only", "naive,ft", "--filter", "seq<=32")
-LONGER = ("--only", "naive,ft", "--filter", "seq<=128")
+LONGER = ("--only", "naive,ft")  # six cases, two of which a simulated GPU counts at once
 TWO = "simulated:h200,simulated:h200"
 
 
@@ -89,7 +89,7 @@ def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     share = ("run", "softmax", "--share", "--gpus", TWO, *LONGER, "--out", "f", "--no-report")
     client = fleets.start(*share)
     part = fleets.folder / "f" / "parts" / "h200-2" / "softmax"
-    until(lambda: cases(part) == 1)
+    until(lambda: cases(part) >= 1)
     (own,) = [one for one in measuring(fleets) if str(part) in one.cmdline()]
     psutil.Process(own.ppid()).kill()
     _, messages = client.communicate(timeout=200)
@@ -97,20 +97,22 @@ def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
     assert "h200-2: softmax was not finished: its worker was lost; --resume goes on" in messages
     until(lambda: not fleets.left(), 60)
     kept = (part / "results.csv").read_text()
+    finished = cases(part)
+    assert 1 <= finished < 3
     joined = read_run(fleets.folder / "f" / "softmax")
-    assert len({row.case for row in joined.rows}) == 3, "two of the other GPU, one of the lost worker"
+    assert len({row.case for row in joined.rows}) == 3 + finished, "those of the other GPU, and of the lost worker"
 
     code, _, messages = fleets.run(*share, "--resume")
     assert code == 0, messages
     assert "1 of 2 runs are finished" in messages
-    assert "h200-2: softmax: 1 of 2 cases are finished" in messages
+    assert f"h200-2: softmax: {finished} of 3 cases are finished" in messages
     assert "measured again" not in messages
     assert (part / "results.csv").read_text().startswith(kept)
     joined = read_run(fleets.folder / "f" / "softmax")
-    assert [row.words["seq"] for row in joined.rows] == ["16", "16", "32", "32", "64", "64", "128", "128"]
+    assert [row.words["seq"] for row in joined.rows[::2]] == ["16", "32", "64", "128", "512", "1024"]
     shares = joined.environment["shared"]
     assert sorted(case for one in shares.values() for case in one["cases"]) == sorted({row.case for row in joined.rows})
-    assert all(len(one["cases"]) == 2 for one in shares.values())
+    assert all(len(one["cases"]) == 3 for one in shares.values())
     assert compare_within(joined, "ft", {})
 
 
@@ -119,7 +121,7 @@ def test_ctrl_c_keeps_what_is_finished(fleets: Fleets) -> None:
     words = ("run", "softmax", "--gpus", "simulated:h200", *LONGER, "--out", "f", "--no-report")
     client = fleets.start(*words)
     folder = fleets.folder / "f" / "h200" / "softmax"
-    until(lambda: cases(folder) == 1)
+    until(lambda: cases(folder) >= 1)
     client.send_signal(signal.SIGINT)
     _, messages = client.communicate(timeout=100)
     assert client.returncode == 130, messages
@@ -127,8 +129,8 @@ def test_ctrl_c_keeps_what_is_finished(fleets: Fleets) -> None:
     assert "Traceback" not in messages
     until(lambda: not fleets.left(), 60)
     finished = cases(folder)
-    assert 1 <= finished < 4
+    assert 1 <= finished < 6
     code, _, messages = fleets.run(*words, "--resume")
     assert code == 0, messages
-    assert f"h200: softmax: {finished} of 4 cases are finished" in messages
-    assert cases(folder) == 4
+    assert f"h200: softmax: {finished} of 6 cases are finished" in messages
+    assert cases(folder) == 6
