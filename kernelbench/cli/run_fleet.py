@@ -65,7 +65,7 @@ def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, wit
     if with_page and any(True for _ in fleet.runs()):
         report(fleet.folder)
     say(f"fleet: {fleet.folder}")
-    lost = any(not one.is_well for one in ended)
+    lost = any(not one.is_complete for one in ended)
     return int(lost or any(read_run(path).has_failures for _, _, path in fleet.runs()))
 
 

@@ -23,7 +23,7 @@ NEAREST = 30  # rows of a like length that a floor is read from
 LEAST_SAMPLES = 12  # of a row whose halves are compared
 LEAST_CONTROLS = 5
 LEAST_CASE_CONTROLS = 3  # of one case, for what its launches differ by
-MOST_LAUNCH_S = 0.5e-6  # two processes differed by up to 0.45 us per launch; what is beyond that is no launch's
+MOST_LAUNCH_S = 0.5e-6  # two processes differed by up to 0.45 us per launch; a larger difference has another cause
 LONG_S = 20e-6  # from here on launches matter little, and drift shows; below, launches show
 CHAINED = 6  # empty kernels in the chain whose time environment.json states
 

@@ -82,12 +82,14 @@ def _check_times(run: Run) -> None:
 
 
 def _controls(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> list[Pair]:
-    """Rows that run the same code in both runs and are not what these are about; none for two kinds of GPUs."""
-    peers = not by_share and libraries_alike(*[side.run for side in sides])
+    """Libraries and copies whose code is the same in both runs; none for two kinds of GPUs."""
+    if by_share:
+        return []
+    peers = libraries_alike(*[side.run for side in sides])
     return [
         pair
         for pair in pairs
-        if not by_share and pair.first.role in CONTROLS and (pair.code == "same" or (peers and not pair.first.binary))
+        if pair.first.role in CONTROLS and (pair.code == "same" or (peers and not pair.first.binary))
     ]
 
 
@@ -196,13 +198,13 @@ def _clocks_told(clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
 
 
 def _launches_told(apart: Mapping[tuple[str, str, str], float], clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
-    """Where unchanged code needed more or less time per launch than empty kernels tell."""
+    """Where launches of unchanged code differ by more than empty kernels do."""
     beyond = {place: seconds for place, seconds in apart.items() if seconds > clocks[place[2]].seconds(1)}
     if beyond:
         changed, all_cases = ({case for case, _, _ in places} for places in (beyond, apart))
         yield (
-            f"Launches: those of unchanged code (libraries, copies) differ by up to {time_text(max(beyond.values()))} "
-            f"in {len(changed)} of {len(all_cases)} cases; as much is allowed there for each launch."
+            f"Launches: each one of unchanged code (libraries, copies) took up to {time_text(max(beyond.values()))} "
+            f"more or less in {len(changed)} of {len(all_cases)} short cases; the bands there allow for it."
         )
 
 

@@ -37,13 +37,13 @@ class Ended:
     lost: str = ""
 
     @property
-    def is_well(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the whole run is there, be it with failed rows."""
         return self.done is not None and self.done.code in (0, 1)
 
 
 class Queues:
-    """Jobs by GPU. Times of suites are known from other runs only, so the loads that were dealt come out uneven."""
+    """Jobs by GPU. Loads were dealt by the times of other runs, so they come out uneven."""
 
     def __init__(self, found: Sequence[Job], gpus: Iterable[str], take_over: Callable[[Job, str], Job] | None) -> None:
         """`gpus`: all by resource, also those without a job. `take_over`: the job of one for another; None where each
@@ -74,8 +74,8 @@ class Queues:
                 return max(whole, key=lambda job: job.cost)
         return None
 
-    def leave_alone(self, resource: str) -> None:
-        """A job of this GPU did not end well. So it takes over no other, which it might fail as fast."""
+    def no_take_over(self, resource: str) -> None:
+        """This GPU takes over no other job: one of its own failed as a whole, and others might fail as fast."""
         self._failing.add(resource)
 
     def give_up(self, resource: str | None = None) -> list[Job]:
@@ -112,8 +112,8 @@ def run_jobs(
     try:
         while waiting or queues.left:
             for one in _collect(waiting, ended):
-                if not one.is_well:
-                    queues.leave_alone(one.job.resource)
+                if not one.is_complete:
+                    queues.no_take_over(one.job.resource)
             _look_for_workers(client, seen)
             _give_up(client, waiting, queues, seen, ended)
             ready = client.status == "running"  # else there is nobody to submit to

@@ -27,7 +27,8 @@ class CaseLost(DeviceLost):
         self.results = tuple(results)
 
 
-SPREAD, LARGE_BYTES = 2.0, 2**30  # arrays over what is moved, and their bytes, from which a case takes gigabytes
+# Arrays so many times as large as what is moved, and of so many bytes, have a case to themselves.
+SPREAD, LARGE_BYTES = 2.0, 2**30
 
 
 class Bench(Protocol):
@@ -106,8 +107,8 @@ class InProcessBench:
         return () if other is None else (self, InProcessBench(other, self._catalog))
 
     def _fills_memory(self, plan: CasePlan) -> bool:
-        """Whether the simulator runs all blocks of a kernel, however large the case is; or arrays are so much larger
-        than what is moved that a kernel touches all of their pages, and a case takes gigabytes."""
+        """Whether the case may take gigabytes: where the simulator must run all blocks of a kernel, or where arrays are
+        so much larger than what is moved that a kernel touches all of their pages."""
         launches = [launch for one in plan.planned if one.plan for launch in one.plan.launches]
         operation = self._catalog.operations[plan.case.operation]
         nbytes = sum(spec.nbytes for spec in operation.arrays(plan.case))

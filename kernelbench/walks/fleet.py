@@ -51,7 +51,7 @@ def run_fleet(
             fleet, ended = run_all(client, left, fleet, notes, there, progress, start)
             if workers.shared:
                 join_parts(fleet, suites, progress)
-            whole = all(one.is_well for one in ended)
+            whole = all(one.is_complete for one in ended)
             fleet = replace(fleet, finished=utc_now() if whole else None)
             write_fleet(fleet)
             return fleet, ended

@@ -38,7 +38,7 @@ def test_a_gpu_that_is_free_takes_the_longest_that_another_has_not_begun() -> No
 def test_a_gpu_whose_job_failed_takes_over_no_other() -> None:
     queues = Queues([A, B, C, D], ["one", "two"], on)
     assert list(queues.next_jobs(())) == [A, D]
-    queues.leave_alone("two")
+    queues.no_take_over("two")
     assert list(queues.next_jobs({"one"})) == []
     assert list(queues.next_jobs({"two"})) == [B], "the other goes on"
 
