@@ -13,16 +13,16 @@ import random
 import sys
 import textwrap
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, log, prod
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
-BYTES = (2**20, 2**31)  # of x
+BYTES, SMALL = (2**20, 2**31), (2**18, 2**24)  # of x
 ROWS, COLUMNS = (1, 10**7), (1, 10**6)
 EXTENT, INNER = (1, 10**5), (2, 10**5)  # inner 1 is the last axis
 PACK_BYTES = 16
-DRAWN, MODEL_DRAWN, UNALIGNED_DRAWN = 16, 52, 14  # cases of each data type
+DRAWN, MODEL_DRAWN, SMALL_DRAWN, UNALIGNED_DRAWN = 16, 52, 20, 14  # cases of each data type
 
 Shape = tuple[int, ...]
 
@@ -39,6 +39,7 @@ class Drawn:
     cases: int  # of each data type
     beside_peers: bool
     unaligned: bool = False  # no case has rows of whole packs
+    nbytes: tuple[int, int] = BYTES
 
     @property
     def text(self) -> str:
@@ -82,9 +83,9 @@ caches: cold
         found: dict[Shape, None] = {}
         while len(found) < self.cases:
             whole_packs = len(found) % 2 == 0 and not self.unaligned
-            elements = _even(generator, *BYTES) / ITEMSIZES[dtype]
+            elements = _even(generator, *self.nbytes) / ITEMSIZES[dtype]
             shape = draw(generator, elements, PACK_BYTES // ITEMSIZES[dtype], whole_packs)
-            if shape is not None and _is_within(shape, ITEMSIZES[dtype]):
+            if shape is not None and _is_within(shape, ITEMSIZES[dtype], self.nbytes):
                 found[shape] = None
         return list(found)
 
@@ -113,11 +114,8 @@ def _with_packs(extent: float, per_pack: int, whole_packs: bool) -> int:
     return round(extent) + (round(extent) % per_pack == 0)
 
 
-def _is_within(shape: Shape, itemsize: int) -> bool:
-    nbytes = itemsize
-    for extent in shape:
-        nbytes *= extent
-    return BYTES[0] <= nbytes <= BYTES[1]
+def _is_within(shape: Shape, itemsize: int, limits: tuple[int, int]) -> bool:
+    return limits[0] <= itemsize * prod(shape) <= limits[1]
 
 
 def _shape_text(shape: Shape) -> str:
@@ -131,11 +129,12 @@ def suites() -> list[Drawn]:
     what = "with 1 MB to 2 GB of x; half of the cases have rows of whole packs of 16 bytes."
     unseen = "The same draw from another seed, recorded before anybody looked at its shapes."
     model = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
+    small = "These have 256 KB to 16 MB of x: their time is that of starting, waiting and a few instructions."
     return [
         Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),
         Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", False, DRAWN, True),
-        Drawn("draw_rows_unseen", 6, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
-        Drawn("draw_axis_unseen", 7, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
+        Drawn("draw_rows_unseen", 11, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
+        Drawn("draw_axis_unseen", 12, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
         Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, True, MODEL_DRAWN, False),
         Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", model, False, MODEL_DRAWN, False),
         Drawn(
@@ -148,7 +147,11 @@ def suites() -> list[Drawn]:
             False,
             unaligned=True,
         ),
-    ]
+        Drawn("model_small_rows", 8, "Softmax of small arrays of rows, to fit a cost function", f"{model} {small}", True,
+              SMALL_DRAWN, False, nbytes=SMALL),
+        Drawn("model_small_axis", 9, "Log-softmax of small views, to fit a cost function", f"{model} {small}", False,
+              SMALL_DRAWN, False, nbytes=SMALL),
+    ]  # fmt: skip
 
 
 def main() -> int:

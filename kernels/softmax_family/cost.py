@@ -2,8 +2,8 @@
 
 Blocks load, exchange sums, compute and store while others do the same. So the time is about the largest of four: of
 memory for all bytes, of instructions, of starting clusters, and of the blocks one after another in their places (waves
-times the time of a block, whatever they move). In the first three, part of a block's time passes more at the beginning
-and the end, when the blocks do not yet, or no longer, keep the GPU busy.
+times the time of a block, whatever they move). In the first three, the first warps start one after another, and part of
+a block's time passes at the beginning and the end, when the blocks do not yet, or no longer, keep the GPU busy.
 """
 
 from __future__ import annotations
@@ -20,27 +20,25 @@ from .hardware import SCHEDULERS
 # These serve where no better ones were fitted on the GPU. They were fitted to the times of candidates on two GPUs, in
 # results/h200/model and results/h100/model, see docs/tuning.md. The last two numbers bound a fit.
 CONSTANTS = {
-    "bandwidth": Constant(0.887, "share of the peak", "rate of a copy of the same bytes beyond the L2", 0.75, 0.95),
-    "launch": Constant(2.43e-6, "s", "each launch after the first", 5e-7, 5e-6),
-    "latency": Constant(1.23e-6, "s", "from a block's start to its last load, and to its last store", 3e-7, 2e-6),
-    "line": Constant(29.0, "bytes", "moved beside each stretch of memory that a block reads or writes", 1.0, 64.0),
+    "bandwidth": Constant(0.873, "share of the peak", "rate of a copy of the same bytes beyond the L2", 0.75, 0.95),
+    "latency": Constant(8.89e-7, "s", "from a block's start to its last load, and to its last store", 3e-7, 2e-6),
+    "line": Constant(31.6, "bytes", "moved beside each stretch of memory that a block reads or writes", 1.0, 64.0),
     "sector": Constant(
-        10.8, "bytes", "moved beside what a warp accesses at once, where it begins or ends within a sector", 1.0, 40.0
+        5.89, "bytes", "moved beside what a warp accesses at once, where it begins or ends within a sector", 1.0, 40.0
     ),
-    "start": Constant(2.24e-9, "s", "each block of a cluster that the GPU starts", 1e-10, 1e-8),
-    "edge": Constant(0.607, "times a block", "that beginning and end take", 0.1, 1.0),
-    "sharpness": Constant(4.08, "exponent", "of the joined limits: the larger, the less do they add up", 3.5, 8.0),
-    "barrier": Constant(1.08e-7, "s", "a step of an exchange between the warps of a block", 5e-8, 1e-6),
-    "member": Constant(1.03e-7, "s", "each block of a cluster", 1e-8, 4e-7),
-    "group": Constant(5.5e-6, "s", "an exchange through memory between blocks that wait for each other", 1e-6, 1.5e-5),
-    "float": Constant(28.1, "instructions", "an element of float32", 4.0, 40.0),
-    "half": Constant(18.9, "instructions", "an element of a half type", 4.0, 25.0),
-    "again": Constant(2.18, "instructions", "an element whose exponential is computed twice", 0.5, 12.0),
-    "column": Constant(
-        4.45, "instructions", "a column that threads join, and each step between lanes of it", 2.0, 30.0
+    "warp": Constant(
+        8.23e-9, "s", "each warp that a multiprocessor starts before all its places are taken", 1e-9, 5e-8
     ),
-    "pair": Constant(26.4, "instructions", "a maximum and sum that blocks join or send", 5.0, 60.0),
-    "spill": Constant(0.892, "times 4 bytes", "of memory for each register that a thread lacks", 0.2, 10.0),
+    "start": Constant(2.34e-9, "s", "each block of a cluster that the GPU starts", 1e-10, 1e-8),
+    "edge": Constant(0.58, "times a block", "that beginning and end take", 0.1, 1.0),
+    "sharpness": Constant(3.5, "exponent", "of the joined limits: the larger, the less do they add up", 3.5, 8.0),
+    "barrier": Constant(1.32e-7, "s", "a step of an exchange between the warps of a block", 5e-8, 1e-6),
+    "group": Constant(3.32e-6, "s", "an exchange through memory between blocks that wait for each other", 1e-6, 1.5e-5),
+    "float": Constant(25.4, "instructions", "an element of float32", 4.0, 40.0),
+    "half": Constant(16.2, "instructions", "an element of a half type", 4.0, 25.0),
+    "again": Constant(2.29, "instructions", "an element whose exponential is computed twice", 0.5, 12.0),
+    "pair": Constant(34.9, "instructions", "a maximum and sum that blocks join or send", 5.0, 60.0),
+    "spill": Constant(0.552, "times 4 bytes", "of memory for each register that a thread lacks", 0.2, 10.0),
 }
 
 
@@ -67,7 +65,6 @@ class Quantities:
     elements: float
     half: float  # 1 for types of two bytes
     again: float  # share of the elements whose exponentials are computed twice
-    columns: float  # that threads join, and steps between lanes
     pairs: float  # of a maximum and a sum, that blocks join or send
     spilled: float  # registers of a thread for which there is no room
 
@@ -82,17 +79,17 @@ def seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     nbytes = q["moved_bytes"] * (1 + k["line"] / q["stretch_bytes"]) + q["warps"] * 128 * q["spilled"] * k["spill"]
     nbytes = nbytes + q["moved_bytes"] * q["partial"] * k["sector"] / q["access_bytes"] + q["read_again_bytes"]
     element = np.where(q["half"] > 0, k["half"], k["float"]) + q["again"] * k["again"]
-    instructions = q["elements"] * element + q["columns"] * k["column"] + q["pairs"] * k["pair"]
+    instructions = q["elements"] * element + q["pairs"] * k["pair"]
     busy = np.minimum(q["blocks"], q["multiprocessors"])  # multiprocessors that have a block
     starts = np.where(q["cluster"] > 1, q["blocks"] * k["start"], 0.0)
     issue = instructions / (busy * SCHEDULERS * q["clock_hz"])
     own_issue = instructions / q["warps"] * (1 + q["block_warps"] / SCHEDULERS) / q["clock_hz"]
     block = k["latency"] + own_issue + q["barriers"] * k["barrier"] + q["waiting"] * k["group"]
-    block = block + np.where(q["cluster"] > 1, k["member"] * q["cluster"], 0.0)
     waves = np.ceil(q["blocks"] / (q["multiprocessors"] * q["resident"]))
-    ends = k["edge"] * block
+    first_warps = np.minimum(q["blocks"] / q["multiprocessors"], q["resident"]) * q["block_warps"]
+    ends = k["edge"] * block + first_warps * k["warp"]
     shared = (nbytes / bandwidth, issue, starts)
     limits = np.stack(np.broadcast_arrays(*(one + ends for one in shared), waves * block))
     most = limits.max(axis=0)
     joined = most * ((limits / most) ** k["sharpness"]).sum(axis=0) ** (1 / k["sharpness"])
-    return joined + (q["launches"] - 1) * k["launch"]
+    return joined + (q["launches"] - 1) * 2 * k["latency"]  # each further launch loads and stores once more

@@ -13,20 +13,15 @@ from .hardware import PACK, SCHEDULERS, SECTOR, USUAL_CLOCK_HZ, WARP
 from .row_candidates import row_candidates
 from .row_plans import plan_of
 from .row_techniques import Choice, Held, Split, StagedLanes
-from .slab_plans import FEW_HELD, Slabs, lanes_of, slab_plan
+from .slab_plans import Slabs, slab_plan
 
-# Registers of a thread beside its packs, as ptxas reports them, and of those as many as it does without before it puts
-# some into memory. The latter and PACK_REGISTERS were chosen by the times in results/h200/model.
-ROW_REGISTERS, MASKED_ROW_REGISTERS, ROW_SPARED = 24, 32, 9
-TILE_REGISTERS, TILE_SPARED = {"whole": 40, "ragged": 48, "shifted": 42}, 20
-STAGED_REGISTERS = 64  # all of them
-COPIED_REGISTERS = {True: 40, False: 64}  # by whether a thread holds few elements of a column
+# Registers of a thread beside its packs: as many as it takes, and as many as it must have before the compiler puts some
+# into memory. All three numbers were chosen by the times in results/h200/model and results/h100/model.
+BESIDE, LEAST_BESIDE = 32, 18
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # halves whose columns a thread sums up.
 PACK_REGISTERS = 2.0
 SOFT = 2.0  # registers by which these numbers may be wrong
-# Joined columns that a thread's share of a copied column costs, beside one per element; the simulator counts so many.
-SLAB_NORM = 5
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
@@ -56,10 +51,10 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         keeps_floats = itemsize < 4 and ((keeps_exponentials and not choice.recompute) or choice.warps == 1)
         held = packs * PACK // 4 * (2 if keeps_floats else 1)
         more = PACK_REGISTERS * packs if masked and choice.blocks == 1 else 0.0
-        spilled = _beyond(held + more + ROW_REGISTERS - ROW_SPARED, registers)
-        registers = min(registers, held + (MASKED_ROW_REGISTERS if masked else ROW_REGISTERS))
+        spilled = _beyond(held + more + LEAST_BESIDE, registers)
+        registers = min(registers, held + BESIDE)
     elif isinstance(choice, StagedLanes):
-        registers = STAGED_REGISTERS
+        registers = BESIDE
     elif isinstance(choice, Split):
         elements, barriers = 2 * elements, log2(1 + warps)
     split = isinstance(choice, Split)
@@ -81,7 +76,6 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         elements=elements,
         half=float(itemsize < 4),
         again=float(isinstance(choice, Held) and choice.recompute),
-        columns=0,
         pairs=0,
         spilled=spilled,
     )
@@ -108,7 +102,6 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         cluster=tile.parts if tile.exchange == "cluster" else 1,
         waiting=float(tile.exchange in ("tickets", "co-resident")),
         elements=blocks * warps * (tile.packs * tile.held_strips + tile.shared_packs) * tile.per_pack,
-        columns=blocks * _joined_columns(tile, warps),
         pairs=blocks * _joined_pairs(tile),
         spilled=spilled,
     )
@@ -117,23 +110,17 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
 def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities:
     launch = slab_plan("x", case, device, choice).launches[0]
     blocks, warps = prod(launch.grid), ceil(prod(launch.block) / WARP)
-    _, dim, _ = case.outer_dim_inner
-    elements = case.elements / WARP
-    columns = max(1.0, case.elements / blocks / dim)  # of a block
-    lanes = 1 if choice.staged else lanes_of(dim, int(columns))
-    registers = STAGED_REGISTERS if choice.staged else COPIED_REGISTERS[-(-dim // lanes) <= FEW_HELD]
     return Quantities(
         **_of_axis(case, device, blocks, warps),
         read_again_bytes=0,
         stretch_bytes=case.elements * dtypes.itemsize(case.dtype) / blocks,
         partial=0,
         access_bytes=WARP * PACK,
-        resident=max(1, device.resident_blocks(launch.block[0], registers, launch.shared_bytes)),
+        resident=max(1, device.resident_blocks(launch.block[0], BESIDE, launch.shared_bytes)),
         barriers=0 if choice.staged else 2 * log2(1 + warps),
         cluster=1,
         waiting=0,
-        elements=elements,
-        columns=0 if choice.staged else elements * (1 + (SLAB_NORM + 2 * log2(lanes)) * lanes / dim),
+        elements=case.elements / WARP,
         pairs=0,
         spilled=0,
     )
@@ -156,13 +143,11 @@ def _resident_spilled(tile: Tile, threads: int, device: DeviceProperties) -> tup
     """Blocks that a multiprocessor holds, and the registers that a thread lacks."""
     bound, here = tile.bound
     most = _most_registers(ceil(max(bound, WARP) * here / (SCHEDULERS * WARP)) * SCHEDULERS * WARP, device)
-    needed: float = TILE_REGISTERS["whole" if tile.is_whole else tile.layout]
-    needed += tile.packs * tile.registers * tile.held_strips
-    registers = most if tile.shared_packs else min(most, needed)
-    if tile.per_pack == 8:
-        needed += PACK_REGISTERS * tile.packs
+    held = tile.packs * tile.registers * tile.held_strips
+    registers = most if tile.shared_packs else min(most, held + BESIDE)
+    more = PACK_REGISTERS * tile.packs if tile.per_pack == 8 else 0.0
     resident = max(1, device.resident_blocks(threads, int(registers), tile.shared_bytes))
-    return resident, _beyond(needed - TILE_SPARED, most)
+    return resident, _beyond(held + more + LEAST_BESIDE, most)
 
 
 def _beyond(needed: float, most: float) -> float:
@@ -173,14 +158,6 @@ def _beyond(needed: float, most: float) -> float:
 def _most_registers(threads: int, device: DeviceProperties) -> float:
     """Registers of each of so many threads of a multiprocessor, at most."""
     return float(min(255, device.registers_per_multiprocessor // threads // 8 * 8))
-
-
-def _joined_columns(tile: Tile, warps: int) -> float:
-    """Columns of a block's threads, and steps of their exchanges between lanes; in units of a warp."""
-    steps = log2(WARP / tile.lanes) if tile.lanes and tile.at_once > 1 else 0.0
-    if tile.group:
-        steps = min(steps, log2(tile.group))
-    return warps * tile.per_pack * tile.held_strips * (1 + steps)
 
 
 def _joined_pairs(tile: Tile) -> float:

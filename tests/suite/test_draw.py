@@ -20,9 +20,11 @@ NAMES = (
     "model_rows",
     "model_axis",
     "model_unaligned",
+    "model_small_rows",
+    "model_small_axis",
 )
 
-CASES = {"model_rows": 156, "model_axis": 156, "model_unaligned": 42}
+CASES = {"model_rows": 156, "model_axis": 156, "model_unaligned": 42, "model_small_rows": 60, "model_small_axis": 60}
 
 
 @cache
@@ -50,11 +52,12 @@ def test_files_are_what_their_seeds_give():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shapes_are_within_their_bounds_and_spread_over_them(name):
-    rows = "rows" in name
+    rows, small = "rows" in name, "small" in name
+    least, most = (2**18, 2**24) if small else (2**20, 2**31)
     assert len({(case.shape, case.dtype) for case in cases(name)}) == CASES.get(name, 48)
     for case in cases(name):
         outer, dim, inner = case.outer_dim_inner
-        assert 2**20 <= prod(case.shape) * dtypes.itemsize(case.dtype) <= 2**31
+        assert least <= prod(case.shape) * dtypes.itemsize(case.dtype) <= most
         if rows:
             assert (1 <= outer <= 10**7, 1 <= dim <= 10**6, inner) == (True, True, 1)
         else:
@@ -64,8 +67,8 @@ def test_shapes_are_within_their_bounds_and_spread_over_them(name):
     last = [case.shape[-1] * dtypes.itemsize(case.dtype) % 16 == 0 for case in cases(name)]
     assert last.count(True) == (0 if name == "model_unaligned" else last.count(False))
     sizes = [log(prod(case.shape) * dtypes.itemsize(case.dtype), 2) for case in cases(name)]
-    assert min(sizes) < 23
-    assert max(sizes) > 29
+    assert min(sizes) < log(least, 2) + 3
+    assert max(sizes) > log(most, 2) - 2
 
 
 @pytest.mark.parametrize("name", ["draw_rows", "draw_axis"])
@@ -75,4 +78,5 @@ def test_seeds_have_no_shape_in_common(name):
     )
     assert not first & unseen
     assert not (first | unseen) & model
-    assert not (first | unseen) & {case.shape for case in cases("model_unaligned")}
+    for other in ("model_unaligned", name.replace("draw", "model_small")):
+        assert not (first | unseen) & {case.shape for case in cases(other)}
