@@ -134,7 +134,15 @@ def suites() -> list[Drawn]:
         Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),
         Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", False, DRAWN, True),
         Drawn("draw_rows_unseen", 11, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
-        Drawn("draw_axis_unseen", 12, "Log-softmax of views drawn at random, not looked at", unseen, False, DRAWN, True),
+        Drawn(
+            "draw_axis_unseen",
+            12,
+            "Log-softmax of views drawn at random, not looked at",
+            unseen,
+            False,
+            DRAWN,
+            True,
+        ),
         Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, True, MODEL_DRAWN, False),
         Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", model, False, MODEL_DRAWN, False),
         Drawn(
@@ -147,11 +155,27 @@ def suites() -> list[Drawn]:
             False,
             unaligned=True,
         ),
-        Drawn("model_small_rows", 8, "Softmax of small arrays of rows, to fit a cost function", f"{model} {small}", True,
-              SMALL_DRAWN, False, nbytes=SMALL),
-        Drawn("model_small_axis", 9, "Log-softmax of small views, to fit a cost function", f"{model} {small}", False,
-              SMALL_DRAWN, False, nbytes=SMALL),
-    ]  # fmt: skip
+        Drawn(
+            "model_small_rows",
+            8,
+            "Softmax of small arrays of rows, to fit a cost function",
+            f"{model} {small}",
+            True,
+            SMALL_DRAWN,
+            False,
+            nbytes=SMALL,
+        ),
+        Drawn(
+            "model_small_axis",
+            9,
+            "Log-softmax of small views, to fit a cost function",
+            f"{model} {small}",
+            False,
+            SMALL_DRAWN,
+            False,
+            nbytes=SMALL,
+        ),
+    ]
 
 
 def main() -> int:
