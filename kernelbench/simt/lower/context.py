@@ -109,10 +109,10 @@ class Context:
             self.refuse(f"a value was expected, not {operand}")
         return self.symbol(operand, width)
 
-    def destination(self, operand: ir.Operand, width: int | None = None) -> int:
-        """Offset of a register that is written; for `_` a slot that is never read (`width` must then be given)."""
+    def destination(self, operand: ir.Operand, width: int) -> int:
+        """Offset of a register that is written; for `_` a slot that is never read."""
         if isinstance(operand, ir.Discard):
-            return self.discard(width or 8)
+            return self.discard(width)
         return self.register(operand, width)
 
     def discard(self, width: int, owner: object = None) -> int:
@@ -220,6 +220,7 @@ class Context:
         self,
         operation: str,
         *,
+        at: tuple[int, int, int] | None = None,
         d: int = NONE,
         a: int = NONE,
         b: int = NONE,
@@ -232,7 +233,11 @@ class Context:
         target: int = NONE,
         reconverge: int = NONE,
     ) -> None:
-        """Lower the current instruction to `operation` ("add_u32": the runtime's op_add_u32). Call it once each."""
+        """Lower the current instruction to `operation` ("add_u32": the runtime's op_add_u32). Call it once each.
+
+        `at`: of a memory operand, as `address` has it; the runtime finds it in a, immediate and b."""
+        if at is not None:
+            a, immediate, b = at
         if len(x) > 8:
             self.refuse(f"a vector of {len(x)} elements")
         guard = self.instruction.guard

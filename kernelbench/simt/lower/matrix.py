@@ -189,14 +189,11 @@ def _emit_fragment(
         context.refuse(f"{len(items)} registers, expected {once}")
     by_columns = layout == "col"
     fields = ((min(ROLES.index(role), 2), 2), (by_columns, 1), (bits.bit_length() - 1, 3), (m, 6), (n, 6), (k, 9))
-    slot, displacement, width = context.address(address)
     register_bytes = 8 if bits == 64 else 4
     take = context.destination if action == "load" else context.source_of
     context.emit(
         f"wmma_{action}_{space}",
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=context.address(address),
         c=context.source(stride[0], "u32") if stride else NONE,
         e=_everybody(context),
         f=packed(fields),
@@ -232,12 +229,9 @@ def _emit_rows(
         context.refuse(f"not supported: this form of {one.opcode[0]}")
     if len(items) != count:
         context.refuse(f"{len(items)} registers for {count} matrices")
-    slot, displacement, width = context.address(address)
     context.emit(
         f"{one.opcode[0]}_{'shared' if 'shared' in words else 'generic'}",
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=context.address(address),
         c=int("trans" in words),
         e=_everybody(context),
         f=count,
