@@ -56,6 +56,11 @@ class Text:
     def fail(self, position: int, message: str) -> NoReturn:
         raise PtxError(f"line {self.line(position)}: {message}")
 
+    def after_space(self, position: int) -> int:
+        while self.text[position : position + 1].isspace():
+            position += 1
+        return position
+
     def count(self, position: int) -> None:
         """Count a statement; too many are refused."""
         self._statements += 1
@@ -69,6 +74,11 @@ class Text:
             what = f"within {most} characters" if len(self.text) > start + most else "before the end of the text"
             self.fail(start, f"expected ';' {what} after {quoted(self.text[start : start + 200])}")
         return end
+
+
+def refuse(message: str) -> NoReturn:
+    """For a place that does not know its line; the reader of the statement adds it."""
+    raise PtxError(message)
 
 
 def quoted(text: str) -> str:
