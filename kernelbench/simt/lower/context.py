@@ -20,8 +20,7 @@ from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
 from kernelbench.simt.lower.layout import RESERVED, RESERVED_BYTES, Layout
 from kernelbench.simt.lower.orders import access_orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
-from kernelbench.simt.lower.registers import allocate_registers
-from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
+from kernelbench.simt.lower.registers import allocate_registers, slot_bytes
 from kernelbench.simt.pointers import function_address
 from kernelbench.simt.usage import registers_read
 
@@ -81,9 +80,7 @@ class Context:
 
     def width(self, operand: ir.Operand) -> int | None:
         """Bytes of a register's slot; None for an operand that takes any width (immediate, symbol, `_`)."""
-        if isinstance(operand, ir.Register):
-            return slot_bytes(operand.type)
-        return None
+        return slot_bytes(operand.type) if isinstance(operand, ir.Register) else None
 
     def register(self, operand: ir.Operand, width: int | None = None) -> int:
         """Offset of a register; `width`: bytes that its slot must have, if given."""

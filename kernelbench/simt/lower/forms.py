@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Modifier
-from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.registers import slot_bytes
 
 Lowering = Callable[[Context, ir.Instruction], None]
 

@@ -14,8 +14,9 @@ from collections.abc import Set
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
-from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.registers import slot_bytes
 from kernelbench.simt.usage import registers_written
 
 SPACES = ("global", "shared", "local", "const", "param")
