@@ -215,28 +215,18 @@ inline void limit_all(Value* values, u32 modifiers) {
 // ---- min and max ------------------------------------------------------------------------------------
 
 // The larger of two, -0 < +0; of a number and a NaN the number (a NaN with KEEP_NAN).
-template <bool LARGER>
-inline f32 extreme(f32 a, f32 b, bool keep_nan) {
-    const u32 left = bits_as<u32>(a), right = bits_as<u32>(b);
-    const u32 equal = LARGER ? left & right : left | right;  // differ by the sign of zero, if at all
+template <bool LARGER, class T>
+inline T extreme(T a, T b, bool keep_nan) {
+    using Bits = std::conditional_t<sizeof(T) == sizeof(u32), u32, u64>;
+    constexpr Bits NAN_BITS = sizeof(T) == sizeof(u32) ? NAN_32 : NAN_64;
+    const Bits left = bits_as<Bits>(a), right = bits_as<Bits>(b);
+    const Bits equal = LARGER ? left & right : left | right;  // differ by the sign of zero, if at all
     const bool first = LARGER ? a > b : a < b;
-    const u32 ordered = a == b ? equal : first ? left : right;
+    const Bits ordered = a == b ? equal : first ? left : right;
     const bool left_nan = a != a, right_nan = b != b;
     const bool none = keep_nan ? left_nan | right_nan : left_nan & right_nan;
-    const u32 number = left_nan ? right : right_nan ? left : ordered;
-    return bits_as<f32>(none ? NAN_32 : number);
-}
-
-template <bool LARGER>
-inline f64 extreme(f64 a, f64 b, bool keep_nan) {
-    const u64 left = bits_as<u64>(a), right = bits_as<u64>(b);
-    const u64 equal = LARGER ? left & right : left | right;
-    const bool first = LARGER ? a > b : a < b;
-    const u64 ordered = a == b ? equal : first ? left : right;
-    const bool left_nan = a != a, right_nan = b != b;
-    const bool none = keep_nan ? left_nan | right_nan : left_nan & right_nan;
-    const u64 number = left_nan ? right : right_nan ? left : ordered;
-    return bits_as<f64>(none ? NAN_64 : number);
+    const Bits number = left_nan ? right : right_nan ? left : ordered;
+    return bits_as<T>(none ? NAN_BITS : number);
 }
 
 // ---- An operation on elements of a format -----------------------------------------------------------

@@ -49,13 +49,8 @@ struct Descriptor {
 static_assert(sizeof(Descriptor) == 64);
 
 bool is_within(const Launch& launch, u64 address, u64 bytes, bool from_begin) {
-    for (u32 k = 0; k < launch.allocation_count; ++k) {
-        const Allocation& one = launch.allocations[k];
-        if (address >= one.begin && address < one.end) {
-            return bytes <= one.end - address && (!from_begin || address == one.begin);
-        }
-    }
-    return false;
+    const Allocation* one = allocation_at(launch, address);
+    return one && bytes <= one->end - address && (!from_begin || address == one->begin);
 }
 
 // Calls body(lane, descriptor) for each lane with a handle; others get a fault.
