@@ -88,37 +88,30 @@ inline f32 fused(f32 a, f32 b, f32 c) {
 
 // ---- Formats: how the elements of a register become f32 or f64, and back ----------------------------
 
-struct Single {
-    using Element = f32;
-    using Value = f32;
-    static constexpr f32 LEAST_NORMAL = 0x1p-126f;
-    static constexpr u32 EXPONENT = 0x7f800000u, SIGN = SIGN_32;
+template <class T>
+struct Unconverted {
+    using Element = T;
+    using Value = T;
 
     template <int COUNT>
-    static void read(const f32* from, f32* to) {
-        std::memcpy(to, from, COUNT * sizeof(f32));
+    static void read(const T* from, T* to) {
+        std::memcpy(to, from, COUNT * sizeof(T));
     }
     template <int COUNT>
-    static void write(const f32* from, f32* to, u32) {
-        std::memcpy(to, from, COUNT * sizeof(f32));
+    static void write(const T* from, T* to, u32) {
+        std::memcpy(to, from, COUNT * sizeof(T));
     }
+};
+
+struct Single : Unconverted<f32> {
+    static constexpr f32 LEAST_NORMAL = 0x1p-126f;
+    static constexpr u32 EXPONENT = 0x7f800000u, SIGN = SIGN_32;
     static f32 fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 };
 
-struct Double {
-    using Element = f64;
-    using Value = f64;
+struct Double : Unconverted<f64> {
     static constexpr f64 LEAST_NORMAL = 0;  // there is no .ftz
     static constexpr u64 EXPONENT = ~0ull, SIGN = 0;
-
-    template <int COUNT>
-    static void read(const f64* from, f64* to) {
-        std::memcpy(to, from, COUNT * sizeof(f64));
-    }
-    template <int COUNT>
-    static void write(const f64* from, f64* to, u32) {
-        std::memcpy(to, from, COUNT * sizeof(f64));
-    }
     static f64 fma(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 };
 

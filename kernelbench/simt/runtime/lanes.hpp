@@ -152,4 +152,25 @@ constexpr T within(T value, T low, T high) {
     return value < low ? low : value > high ? high : value;
 }
 
+template <class T>
+constexpr bool compares(Comparison how, T a, T b) {
+    const bool unordered = (a != a) | (b != b);
+    switch (how) {
+        case Comparison::eq: return a == b;
+        case Comparison::ne: return (a != b) & !unordered;
+        case Comparison::lt: return a < b;
+        case Comparison::le: return a <= b;
+        case Comparison::gt: return a > b;
+        case Comparison::ge: return a >= b;
+        case Comparison::equ: return (a == b) | unordered;
+        case Comparison::neu: return a != b;
+        case Comparison::ltu: return !(a >= b);
+        case Comparison::leu: return !(a > b);
+        case Comparison::gtu: return !(a <= b);
+        case Comparison::geu: return !(a < b);
+        case Comparison::num: return !unordered;
+        default: return unordered;
+    }
+}
+
 }  // namespace simt

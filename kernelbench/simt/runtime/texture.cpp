@@ -80,6 +80,10 @@ void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body bod
     });
 }
 
+s32 coordinate(const Warp& warp, u32 slot, u32 lane) {
+    return slot == NONE ? 0 : lanes_of<s32>(warp.registers, slot)[lane];
+}
+
 // ---- Textures ---------------------------------------------------------------------------------------
 
 // The index of a texel, or -1 for the border.
@@ -181,9 +185,9 @@ u32 filtered_bits(const Descriptor& texture, f32 x, f32 y, f32 z, s64 layer, u32
 // The host address of an access, or null: outside, where a store does nothing and a load gives 0.
 u8* surface_at(Warp& warp, const Instruction& instruction, u32 lane, const Descriptor& surface) {
     const auto boundary = Boundary(instruction.immediate);
-    s64 x = lanes_of<s32>(warp.registers, instruction.b)[lane];
-    s64 y = instruction.c == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.c)[lane];
-    s64 z = instruction.x[4] == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.x[4])[lane];
+    s64 x = coordinate(warp, instruction.b, lane);
+    s64 y = coordinate(warp, instruction.c, lane);
+    s64 z = coordinate(warp, instruction.x[4], lane);
     const s64 bytes = instruction.f, last = s64(surface.row_bytes()) - bytes, last_row = s64(surface.height) - 1;
     const s64 last_slice = s64(surface.slices) - 1;
     const bool crooked = x % bytes != 0 || last < 0;
@@ -226,19 +230,19 @@ OPERATION(tex) {
         }
         u32 values[LANES] = {};
         each_handle(warp, instruction, lanes, [&](u32 lane, Descriptor texture) {
-            const u32 first = lanes_of<u32>(warp.registers, instruction.b)[lane];
-            const u32 second = instruction.c == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.c)[lane];
-            const u32 third = instruction.x[4] == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.x[4])[lane];
+            const s32 first = coordinate(warp, instruction.b, lane);
+            const s32 second = coordinate(warp, instruction.c, lane);
+            const s32 third = coordinate(warp, instruction.x[4], lane);
             if (is_whole) {  // of linear memory: 0 outside
                 texture.mode = AddressMode::border;
-                values[lane] = fetch(texture, s32(first), s32(second), s32(third), channel, result);
+                values[lane] = fetch(texture, first, second, third, channel, result);
                 return;
             }
             const f32 scale_x = texture.normalized ? f32(texture.width) : 1;
             const f32 scale_y = texture.normalized ? f32(texture.height) : 1;
             const f32 x = bits_as<f32>(first) * scale_x, y = bits_as<f32>(second) * scale_y;
             const f32 z = bits_as<f32>(third) * (texture.normalized ? f32(texture.slices) : 1);
-            const s64 layer = s64(third);
+            const s64 layer = u32(third);
             values[lane] = texture.linear && result == Result4::f32
                                ? filtered_bits(texture, x, y, z, layer, channel)
                                : fetch(texture, floor_of(x), floor_of(y), texture.has_depth() ? floor_of(z) : layer,
