@@ -16,7 +16,7 @@ from collections.abc import Collection
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, ArriveForm, BarrierForm, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.forms import operands, wanted
 from kernelbench.simt.lower.memory import ALIASES, MODIFIERS, VECTORS, nothing
 from kernelbench.simt.lower.memory import operands_without_policy as _operands
 
@@ -98,7 +98,7 @@ def arrive(context: Context, one: ir.Instruction) -> None:
     """mbarrier.arrive and arrive_drop{.expect_tx|.noComplete} {state|_}, [mbarrier]{, arrivals or bytes}."""
     words = _words(context, {"expect_tx", "noComplete"})
     found = list(operands(context, 1, 2, 3))
-    state = NONE if isinstance(found[0], ir.Address) else _state(context, found.pop(0))
+    state = NONE if isinstance(found[0], ir.Address) else wanted(context, found.pop(0), 8)
     target, *numbers = found
     slots = [context.source(number, "u32") for number in numbers]
     expects = "expect_tx" in words
@@ -162,10 +162,6 @@ def _words(context: Context, also: Collection[str]) -> set[str]:
     if unknown:
         context.refuse(f"not supported: .{unknown[0]}")
     return words
-
-
-def _state(context: Context, operand: ir.Operand) -> int:
-    return NONE if isinstance(operand, ir.Discard) else context.register(operand, 8)
 
 
 def short_address(context: Context, operand: ir.Operand) -> tuple[int, int, int]:

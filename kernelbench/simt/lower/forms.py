@@ -85,6 +85,16 @@ def operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
     return found
 
 
+def wanted(context: Context, operand: ir.Operand, width: int) -> int:
+    """Offset of a register that gets a result; NONE for `_`."""
+    return NONE if isinstance(operand, ir.Discard) else context.register(operand, width)
+
+
+def wanted_predicate(context: Context, operand: ir.Operand) -> int:
+    """Index of a predicate that gets a result; NONE for `_`."""
+    return NONE if isinstance(operand, ir.Discard) else context.predicate(operand)[0]
+
+
 def calculate(context: Context, operation: str, types: tuple[str, ...], immediate: int = 0, *, f: int = 0) -> None:
     """d = operation(a, b, c, e); `types` of the result and of each operand."""
     found = operands(context, len(types))

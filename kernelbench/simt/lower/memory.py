@@ -15,7 +15,7 @@ from collections.abc import Set
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.forms import operands, wanted
 from kernelbench.simt.lower.registers import slot_bytes
 from kernelbench.simt.usage import registers_written
 
@@ -56,7 +56,7 @@ def _transfer(context: Context, one: ir.Instruction, *, loads: bool) -> None:
     items = context.items(values)
     width = _register_width(context, items, element)
     at, space = _address(context, address, space)
-    registers = [_wanted(context, item, width) if loads else context.source_of(item, width) for item in items]
+    registers = [wanted(context, item, width) if loads else context.source_of(item, width) for item in items]
     _check_count(context, len(items), count)
     size = ir.TYPE_BYTES[element]
     sign = "s" if loads and element.startswith("s") and size < width else "u"
@@ -81,10 +81,9 @@ def atomic(context: Context, one: ir.Instruction) -> None:
     if count != 1:
         _vector_atomic(context, one, name, element, space, count)
         return
-    result, returns = NONE, one.opcode[0] == "atom"
+    returns = one.opcode[0] == "atom"
     found = operands_without_policy(context, 2 + returns + (name == "cas"))
-    if returns and not isinstance(found[0], ir.Discard):
-        result = context.register(found[0], slot_bytes(element))
+    result = wanted(context, found[0], slot_bytes(element)) if returns else NONE
     address, *values = found[returns:]
     at, space = _address(context, address, space)
     slots = [context.source(value, element) for value in values]
@@ -113,7 +112,7 @@ def _vector_atomic(context: Context, one: ir.Instruction, name: str, element: st
     target = NONE
     if returns and not isinstance(found[0], ir.Discard):
         _check_count(context, len(context.items(found[0])), count)
-        target = context.table_of([_wanted(context, item, width) for item in context.items(found[0])])
+        target = context.table_of([wanted(context, item, width) for item in context.items(found[0])])
     address, values = found[returns:]
     items = context.items(values)
     _check_count(context, len(items), count)
@@ -200,10 +199,6 @@ def _register_width(context: Context, items: tuple[ir.Operand, ...], element: st
     if width < ir.TYPE_BYTES[element]:
         context.refuse(f"registers of {8 * width} bits are narrower than {element}")
     return width
-
-
-def _wanted(context: Context, item: ir.Operand, width: int) -> int:
-    return NONE if isinstance(item, ir.Discard) else context.register(item, width)
 
 
 def _check_count(context: Context, found: int, expected: int) -> None:
