@@ -16,7 +16,7 @@ from kernelbench.simt.ptx import declarations, initialisers
 from kernelbench.simt.ptx.body import LOCATION, BodyReader
 from kernelbench.simt.ptx.headers import read_header
 from kernelbench.simt.ptx.operands import NAME
-from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, Text, quoted, refuse
+from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, PRAGMA, Text, quoted, refuse
 
 _FILE = re.compile(r'[ \t]*\.file[ \t]+([0-9]{1,9})[ \t]+"([^"\n]*)"(?:[ \t]*,[ \t]*[0-9]{1,20}){0,2}')
 _FILES = re.compile(r"^" + _FILE.pattern, re.MULTILINE)
@@ -26,7 +26,6 @@ _TARGET = re.compile(r"\s*(sm_[0-9]{2,3}[af]?)(?:\s*,\s*[a-z_0-9]+)*")
 _ADDRESS_SIZE = re.compile(r"\s*([0-9]+)")
 _SECTION = re.compile(r"\s*\.[A-Za-z0-9_.$]+\s*\{[^{}]*\}")
 _ALIAS = re.compile(rf"\s*({NAME})\s*,\s*({NAME})\s*;")
-_PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _LINKAGE = {".visible", ".weak", ".extern", ".common"}
 _SPACES = {".global": "global", ".const": "const", ".shared": "shared"}
 
@@ -100,7 +99,7 @@ class _ModuleReader:
             case ".section":
                 found = self._expect(_SECTION, position, "a name and braces")
             case ".pragma":
-                found = self._expect(_PRAGMA, position, "quoted text and ';'")
+                found = self._expect(PRAGMA, position, "quoted text and ';'")
             case ".alias":
                 found = self._expect(_ALIAS, position, "two names and ';'")
                 self._aliases.append((found[1], found[2], self._text.line(start)))

@@ -12,7 +12,7 @@ from kernelbench.simt.ptx import declarations
 from kernelbench.simt.ptx.headers import Header
 from kernelbench.simt.ptx.names import Names, Scope
 from kernelbench.simt.ptx.operands import NAME, OperandReader
-from kernelbench.simt.ptx.text import MOST_DEPTH, Text, quoted, refuse
+from kernelbench.simt.ptx.text import MOST_DEPTH, PRAGMA, Text, quoted, refuse
 
 _STATEMENT = re.compile(
     rf"""\s*(?:
@@ -32,7 +32,6 @@ LOCATION = re.compile(
 )
 # CUDA headers: code inlined from them is attributed to the calling line.
 _TOOLKIT = re.compile(r"/(?:targets/[^/]+|cuda[^/]*|nvidia/[^/]+)/include/")
-_PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _SPACES = {".shared": "shared", ".local": "local", ".param": "param"}
 
 
@@ -172,7 +171,7 @@ class BodyReader:
         if name == ".loc":
             return self._location(position)
         if name == ".pragma":
-            match = _PRAGMA.match(text.text, position)
+            match = PRAGMA.match(text.text, position)
             if match is None:
                 refuse("expected quoted text and ';' after .pragma")
             return match.end()

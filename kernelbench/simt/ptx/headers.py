@@ -10,11 +10,11 @@ from kernelbench.simt.ir import Parameter
 from kernelbench.simt.ptx.declarations import declared_parameter
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import Text, quoted, refuse
+from kernelbench.simt.ptx.text import PRAGMA, Text, quoted, refuse
 
 _HEAD = re.compile(rf"\s*(?:\(([^()]*)\)\s*)?({NAME})\s*(?:\(([^()]*)\))?")
 _DIRECTIVE = re.compile(r"\s*(\.[a-z_]+)\s*((?:[0-9][0-9A-Za-z]*\s*,?\s*)*)")
-_PRAGMA = re.compile(r'\s*\.pragma\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
+_PRAGMA = re.compile(r"\s*\.pragma" + PRAGMA.pattern)
 _SIZES = {".maxntid": "maxntid", ".reqntid": "reqntid", ".reqnctapercluster": "cluster"}
 _IGNORED = {
     ".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank", ".explicitcluster", ".blocksareclusters",

@@ -19,6 +19,7 @@ MOST_IMAGE_BYTES = 64 << 20  # of all initialised variables together
 
 # An unterminated comment or string matches up to the end of the text or line, so the search stays linear.
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', re.DOTALL)
+PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')  # what follows .pragma
 _QUOTED_IN_ERRORS = 60
 
 
