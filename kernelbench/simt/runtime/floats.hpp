@@ -18,14 +18,6 @@ inline u32 modifiers_of(const Instruction& instruction) {
     return static_cast<u32>(instruction.immediate);
 }
 
-template <class To, class From>
-inline To bits_as(From from) {
-    static_assert(sizeof(To) == sizeof(From), "the same bits");
-    To to;
-    std::memcpy(&to, &from, sizeof(To));
-    return to;
-}
-
 constexpr u32 SIGN_32 = 0x80000000u;
 constexpr u32 NAN_32 = 0x7fffffffu;  // the NaN that operations of PTX make
 constexpr u64 NAN_64 = 0x7fffffffffffffffull;
@@ -275,3 +267,14 @@ inline void compute(Warp& warp, const Instruction& instruction, u32 lanes, F f) 
 }
 
 }  // namespace simt
+
+// The form of an operation that reads modifiers from `immediate`.
+#define FORM(operation, type, Format, PER_LANE, expression) \
+    OPERATION(operation##_any_##type) { \
+        using Value = Format::Value; \
+        compute<Format, PER_LANE>(warp, instruction, lanes, [](Value a, Value b, Value c) -> Value { \
+            static_cast<void>(b); \
+            static_cast<void>(c); \
+            return expression; \
+        }); \
+    }

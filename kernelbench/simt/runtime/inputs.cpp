@@ -29,13 +29,9 @@ inline u64 scrambled(u64 seed, u64 index) {
 
 // Natural logarithm of a normal number, to about 1e-7: mantissa in [sqrt(1/2), sqrt(2)), then an atanh series.
 inline f32 logarithm(f32 x) {
-    u32 bits;
-    std::memcpy(&bits, &x, 4);
-    const u32 shifted = bits - 0x3f3504f3u;
+    const u32 shifted = bits_as<u32>(x) - 0x3f3504f3u;
     const s32 exponent = s32(shifted) >> 23;
-    const u32 mantissa_bits = (shifted & 0x007fffffu) + 0x3f3504f3u;
-    f32 mantissa;
-    std::memcpy(&mantissa, &mantissa_bits, 4);
+    const f32 mantissa = bits_as<f32>((shifted & 0x007fffffu) + 0x3f3504f3u);
     const f32 s = (mantissa - 1.0f) / (mantissa + 1.0f);
     const f32 t = s * s;
     const f32 series = 2.0f * s * (1.0f + t * (0.33333333f + t * (0.2f + t * (0.14285715f + t * 0.11111111f))));

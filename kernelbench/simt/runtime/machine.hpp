@@ -217,9 +217,7 @@ inline u8* local_at(const Warp& warp, u32 lane, u64 offset) {
 
 template <class T>
 T read_local(const Warp& warp, u32 lane, u64 offset) {
-    T value;
-    std::memcpy(&value, local_at(warp, lane, offset), sizeof(T));
-    return value;
+    return value_at<T>(local_at(warp, lane, offset));
 }
 
 template <class T>

@@ -27,7 +27,7 @@ struct Bytes {
         if (offset + sizeof(T) > count) {
             return false;
         }
-        std::memcpy(&value, begin + offset, sizeof(T));
+        value = value_at<T>(begin + offset);
         return true;
     }
 };

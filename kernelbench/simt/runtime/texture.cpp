@@ -66,7 +66,7 @@ void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body bod
         if (handle != known || !known) {
             known = 0;
             if (is_within(launch, handle, sizeof(Descriptor), true)) {
-                std::memcpy(&descriptor, reinterpret_cast<const void*>(handle), sizeof(Descriptor));
+                descriptor = value_at<Descriptor>(reinterpret_cast<const void*>(handle));
                 const bool good = descriptor.magic == MAGIC && descriptor.dimensions == dimensions &&
                                   is_within(launch, descriptor.data, descriptor.bytes(), false);
                 known = good ? handle : 0;
@@ -104,13 +104,6 @@ s64 texel_index(const Descriptor& texture, s64 index, u32 size) {
     }
 }
 
-template <class T>
-T texel_at(const u8* from) {
-    T value;
-    std::memcpy(&value, from, sizeof(T));
-    return value;
-}
-
 // One channel as the bits of a result; integers become fractions of their largest value if the result is a float.
 u32 channel_bits(const Descriptor& texture, const u8* from, Result4 result) {
     const auto integer = [&](s64 value, f32 largest) {
@@ -118,17 +111,17 @@ u32 channel_bits(const Descriptor& texture, const u8* from, Result4 result) {
     };
     switch (texture.texel) {
         case Texel::f16:
-            return bits_as<u32>(f32(texel_at<f16>(from)));
+            return bits_as<u32>(f32(value_at<f16>(from)));
         case Texel::u8:
-            return integer(texel_at<u8>(from), 255);
+            return integer(value_at<u8>(from), 255);
         case Texel::s8:
-            return integer(texel_at<s8>(from), 127);
+            return integer(value_at<s8>(from), 127);
         case Texel::u16:
-            return integer(texel_at<u16>(from), 65535);
+            return integer(value_at<u16>(from), 65535);
         case Texel::s16:
-            return integer(texel_at<s16>(from), 32767);
+            return integer(value_at<s16>(from), 32767);
         default:
-            return texel_at<u32>(from);
+            return value_at<u32>(from);
     }
 }
 

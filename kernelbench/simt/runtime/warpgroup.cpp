@@ -111,8 +111,7 @@ void read_matrix(Warp& warp, const Instruction& instruction, const Layout& layou
             const u32 from = layout.across ? first : 0;
             const u8* chunk = reader.chunk(layout.at(layout.across ? line : first + line, (from + begin) / per_chunk));
             for (u32 element = 0; element < per_chunk && begin + element < adjacent; ++element) {
-                u32 word;
-                std::memcpy(&word, chunk + element * bits / 32 * 4, sizeof(word));
+                const u32 word = value_at<u32>(chunk + element * bits / 32 * 4);
                 const u32 code = word >> (element * bits % 32) & mask;
                 layout.across ? put(begin + element, line, code) : put(line, begin + element, code);
             }
