@@ -4,7 +4,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kernelbench.core import processes
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.libraries import pip_install
 
@@ -47,13 +47,9 @@ class Compiler:
         with TemporaryDirectory() as folder:
             source = Path(folder) / "cub.cu"
             source.write_text("#include <cub/version.cuh>\nCUB_VERSION\n")
-            command = [str(self.path), "-E", str(source)]
             try:
-                said = subprocess.run(
-                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                    timeout=_ANSWER_S, check=True,
-                ).stdout  # fmt: skip
-            except (OSError, subprocess.SubprocessError):
+                said = processes.said([str(self.path), "-E", str(source)], _ANSWER_S)
+            except processes.FAILED:
                 said = ""
         if found := re.search(r"^\s*(\d{5,})\s*\Z", said, re.MULTILINE):
             number = int(found[1])  # MMMmmmpp
@@ -117,16 +113,8 @@ def _version(nvcc: Path) -> str:
     if nvcc.parent.parent in wheel_folders():
         _require_all_wheels(nvcc.parent.parent)
     try:
-        said = subprocess.run(
-            [str(nvcc), "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ANSWER_S,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
+        said = processes.said([str(nvcc), "--version"], _ANSWER_S)
+    except processes.FAILED as error:
         raise _Unusable(f"{nvcc} --version failed: {error}") from error
     match = re.search(r"\bV(\d+\.\d+\.\d+)", said)
     if match is None:

@@ -9,7 +9,6 @@ lanes of a warp stay together.
 import os
 import re
 import shutil
-import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -30,6 +29,7 @@ from kernelbench.build.sass_changes import (
     moved_loads,
     spaces_resolved,
 )
+from kernelbench.core import processes
 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
 _LINE_TOOLS = (("nvdisasm", ("-c", "-gp")),)  # with the line of the PTX above the instructions made of it
@@ -100,17 +100,9 @@ def _listing(tools: Iterable[tuple[Path, tuple[str, ...]]], file: Path) -> str |
     """What the first tool says that can read the file."""
     for tool, options in tools:
         try:
-            done = subprocess.run(
-                [str(tool), *options, str(file)],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_TIMEOUT_S,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError):
+            return processes.said([str(tool), *options, str(file)], _TIMEOUT_S)
+        except processes.FAILED:
             continue  # of another version than the cubin, or not for this machine
-        return done.stdout
     return None
 
 
@@ -262,6 +254,3 @@ def _lines(code: str) -> Lines:
     for line, instructions in zip(parts[::2], parts[1::2], strict=True):
         found[int(line)] += map(shared_bytes, mnemonics(instructions))
     return {line: tuple(sizes) for line, sizes in found.items()}
-
-
-# ---- comparing them ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Compiler processes: each runs in its own process group and is ended with all its children."""
+"""Other programs: compilers in process groups of their own, ended with all their children, and short questions."""
 
 import os
 import signal
@@ -11,6 +11,21 @@ from pathlib import Path
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end a command cleanly
 _POLL_S = 0.02
 _running: set[subprocess.Popen[bytes]] = set()
+FAILED = (OSError, subprocess.SubprocessError)  # what `said` raises
+
+
+def said(command: Sequence[str], limit_s: float, *, check: bool = True) -> str:
+    """What a program prints that reads nothing and soon ends; raises FAILED if it cannot be run or takes too long, and
+    with `check` if it fails."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=limit_s,
+        check=check,
+    ).stdout
 
 
 def start(

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|nan)")
-# The beginning of what spreadsheets take for a formula, behind any apostrophes that `cell` has added.
+# The beginning of what spreadsheets take for a formula, behind any apostrophes that `csv_cell` has added.
 _COMPUTED = re.compile(r"'*[=+\-@\t\r]")
 MAX_TEXT = 20_000  # characters of a text that a run keeps
 _ROOM_FOR_REST = 40  # characters of these for the number of characters left out
@@ -53,5 +53,5 @@ def csv_cell(text: str) -> str:
 
 
 def from_cell(text: str) -> str:
-    """The inverse of `cell`."""
+    """The inverse of `csv_cell`."""
     return text[1:] if text.startswith("'") and _COMPUTED.match(text) else text

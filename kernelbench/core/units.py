@@ -34,11 +34,11 @@ def bytes_text(size: float | None) -> str:
     """`4.19 MB`, decimal units as bandwidths use them."""
     if size is None:
         return ""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if abs(size) < 1000 or unit == "TB":
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(size) < 1000:
             return f"{digits(size, 3)} {unit}"
         size /= 1000
-    raise AssertionError("unreachable")
+    return f"{digits(size, 3)} TB"
 
 
 def count_text(count: float | None) -> str:
@@ -47,11 +47,11 @@ def count_text(count: float | None) -> str:
         return ""
     if abs(count) < 10_000:
         return f"{count:.0f}"
-    for unit in ("k", "M", "G"):
+    for unit in ("k", "M"):
         count /= 1000
-        if abs(count) < 999.5 or unit == "G":
+        if abs(count) < 999.5:
             return f"{digits(count, 3)} {unit}"
-    raise AssertionError("unreachable")
+    return f"{digits(count / 1000, 3)} G"
 
 
 def rate_text(bytes_per_s: float | None) -> str:

@@ -8,7 +8,6 @@ one is as cheap as the cheapest seen. This uses the driver through ctypes, becau
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,14 +40,6 @@ again:
 """
 
 
-@dataclass(frozen=True)
-class LaunchCost:
-    """Seconds of six empty kernels in a row: in the stream in use, and in the best stream of each context tried."""
-
-    chain_s: float
-    tried_s: tuple[float, ...] = ()
-
-
 class _Driver:
     """The functions of libcuda; each raises OSError if it does not return success."""
 
@@ -65,11 +56,12 @@ class _Driver:
         return call
 
 
-def choose_context(number: int) -> LaunchCost | None:
+def choose_context(number: int) -> list[float] | None:
     """Make the primary context of GPU `number`, and make it again until its launches are as cheap as possible.
 
-    None, without any change, if the context exists already, because others may hold it, or if the driver refuses. A
-    dearer context measures as well, only less repeatably.
+    The result is the seconds of six empty kernels in a row, in the best stream of each context tried; the last of them
+    is in use. None, without any change, if the context exists already, because others may hold it, or if the driver
+    refuses. A dearer context measures as well, only less repeatably.
     """
     try:
         driver = _Driver()
@@ -83,7 +75,7 @@ def choose_context(number: int) -> LaunchCost | None:
         while True:
             tried.append(_cost_of_new_context(driver, device))
             if _good_enough(tried):
-                return LaunchCost(tried[-1], tuple(tried))
+                return tried
             driver.cuDevicePrimaryCtxReset_v2(device)
             driver.cuDevicePrimaryCtxRelease_v2(device)
     except (OSError, AttributeError):

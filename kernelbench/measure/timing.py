@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from kernelbench.core.contracts import Clock, Event, Executable, Graph
+from kernelbench.core.contracts import Clock, Executable, Graph
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Arrays, Cache
 
@@ -81,7 +81,7 @@ class EventTimer:
             self.returned = executable()
             self.submit_s = min(self.submit_s or LONGEST_HOLD_S, time.perf_counter() - began)
             stop = self.clock.record()
-            hidden = self._still_ahead(start)
+            hidden = not start.done()  # the device has not reached `start` yet
             self.staging.stop(place, self.returned)
             self.clock.wait()
             if hidden:
@@ -101,10 +101,6 @@ class EventTimer:
     def place(self, number: int) -> int:
         """Index of the executable that writes last in a sample of round `number`."""
         return number % len(self.executables)
-
-    def _still_ahead(self, start: Event) -> bool:
-        """True if the device has not reached `start` yet."""
-        return not start.done()
 
 
 @dataclass

@@ -27,9 +27,10 @@ from kernelbench.core.argument_checks import shown
 from kernelbench.core.errors import InputError, Problem, ProblemsError, raised_at
 from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
-from kernelbench.planning.definition_checks import implementation_problem, operation_problem
+from kernelbench.planning.definition_checks import IMPLEMENTATION, OPERATION
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
 from kernelbench.planning.own_file import CuFile, free_name, read_file
+from kernelbench.planning.plan_checks import fields_problem
 from kernelbench.planning.user_code import limit_user_code
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -147,7 +148,7 @@ class _Reader:
         operation = getattr(module, "OPERATION", None)
         if not isinstance(operation, Operation):
             self._problem(path, f"expected OPERATION = Operation(...), got {_shown(operation)}")
-        elif text := operation_problem(operation):
+        elif text := fields_problem(operation, OPERATION):
             self._problem(path, f"OPERATION.{text}")
         elif operation.name != name:
             text = f"OPERATION is named '{operation.name}', expected '{name}', the name of its folder"
@@ -172,7 +173,7 @@ class _Reader:
     def _add(self, path: Path, implementation: Implementation) -> None:
         operation, name = path.parent.name, implementation.name
         source = path.with_suffix(".cu")
-        if text := implementation_problem(implementation):
+        if text := fields_problem(implementation, IMPLEMENTATION):
             self._problem(path, f"implementation {shown(name)}: {text}")
         elif not _NAME.fullmatch(name):
             self._problem(path, _bad_name("implementation", name))

@@ -9,7 +9,7 @@ from kernelbench.core import dtypes
 from kernelbench.core.argument_checks import shown
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
-from kernelbench.core.records import Deviation, Implementation, Origin
+from kernelbench.core.records import Deviation, Origin
 from kernelbench.core.tunable import Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
 
@@ -67,7 +67,7 @@ def _settings(value: object) -> bool:
 
 _FUNCTION = (callable, "a function")
 _FUNCTION_OR_NONE = (_or_none(callable), "a function or None")
-_IMPLEMENTATION: Known = {
+IMPLEMENTATION: Known = {
     "name": (_text, "a text"),
     "summary": (_text, "a text"),
     "origin": (_origin, "an Origin of texts"),
@@ -83,7 +83,7 @@ _IMPLEMENTATION: Known = {
     ),
     "tunable": (_or_none(_tunable), "a Tunable, its values tuples of ints by name, or None"),
 }
-_OPERATION: Known = {
+OPERATION: Known = {
     "name": (_text, "a text"),
     "summary": (_text, "a text"),
     **dict.fromkeys(("arrays", "reference", "bytes_moved", "flops", "tolerance"), _FUNCTION),
@@ -93,16 +93,6 @@ _OPERATION: Known = {
     "special": (_or_none(lambda value: type(value) is SpecialValues), "SpecialValues or None"),
     "moves": (lambda value: type(value) is bool, "True or False"),
 }
-
-
-def implementation_problem(implementation: Implementation) -> str:
-    """What is wrong with its fields; '' if nothing."""
-    return fields_problem(implementation, _IMPLEMENTATION)
-
-
-def operation_problem(operation: Operation) -> str:
-    """What is wrong with its fields; '' if nothing."""
-    return fields_problem(operation, _OPERATION)
 
 
 # ---- Results of the functions of an operation ----------------------------------------------------
@@ -156,19 +146,8 @@ def _split(specs: Sequence[ArraySpec]) -> str:
     return ""
 
 
-def _count(least: int) -> Callable[..., str]:
-    def problem(operation: Operation, found: Any, case: Case) -> str:
-        return "" if is_whole(found) and found >= least else f"expected an int from {least} on, got {shown(found)}"
-
-    return problem
-
-
-def _large(operation: Operation, found: Any, case: Case) -> str:
-    return "" if _number(found) and found > 0 else f"expected a number above 0, got {shown(found)}"
-
-
-def _allowed(operation: Operation, found: Any, case: Case) -> str:
-    return "" if _tolerance(found) else f"expected a Tolerance of numbers from 0 on, got {shown(found)}"
+def _value(holds: Callable[[Any], bool], expected: str) -> Callable[..., str]:
+    return lambda operation, found, case: "" if holds(found) else f"expected {expected}, got {shown(found)}"
 
 
 def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Mapping[str, Any]) -> str:
@@ -194,8 +173,8 @@ def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Ma
 RESULTS: Mapping[str, Callable[..., str]] = {
     "arrays": _arrays,
     "reference": _reference,
-    "bytes_moved": _count(1),
-    "flops": _count(0),
-    "tolerance": _allowed,
-    "large": _large,
+    "bytes_moved": _value(lambda found: is_whole(found) and found >= 1, "an int from 1 on"),
+    "flops": _value(lambda found: is_whole(found) and found >= 0, "an int from 0 on"),
+    "tolerance": _value(_tolerance, "a Tolerance of numbers from 0 on"),
+    "large": _value(lambda found: _number(found) and found > 0, "a number above 0"),
 }

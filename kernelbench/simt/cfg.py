@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Instruction, Label
@@ -39,10 +41,13 @@ class Block:
 @dataclass(frozen=True)
 class ControlFlow:
     """`reconverge`: index of each branch that may diverge -> index of its reconvergence point, None if its paths meet
-    only at the end of the kernel. `undefined`: registers that may be read before they are written."""
+    only at the end of the kernel. `live`: registers that are live at the start of each block, as bits, of which `names`
+    has the names. `undefined`: registers that may be read before they are written."""
 
     blocks: tuple[Block, ...]
     reconverge: Mapping[int, int | None]
+    live: tuple[int, ...]
+    names: tuple[str, ...]
     undefined: frozenset[str]
 
 
@@ -68,9 +73,11 @@ def _control_flow(function: Function) -> ControlFlow:
         for branch in range(routine.start, routine.end):
             if reconverge.get(branch, 0) is None:
                 reconverge[branch] = routine.end
+    live, names = _liveness(blocks, function.instructions)
     starts = {0, *(routine.start for routine in function.routines)}
-    entries = [number for number, block in enumerate(blocks) if block.start in starts]
-    return ControlFlow(blocks, reconverge, _undefined(blocks, function.instructions, entries))
+    at_start = reduce(or_, (bits for block, bits in zip(blocks, live, strict=True) if block.start in starts), 0)
+    undefined = frozenset(name for number, name in enumerate(names) if at_start >> number & 1)
+    return ControlFlow(blocks, reconverge, tuple(live), tuple(names), undefined)
 
 
 # ---- Blocks --------------------------------------------------------------------------------------
@@ -240,16 +247,15 @@ def _postorder(edges: Sequence[Sequence[int]], start: int) -> list[int]:
 # ---- Registers -----------------------------------------------------------------------------------
 
 
-def _undefined(blocks: Sequence[Block], code: Sequence[Instruction], entries: Sequence[int]) -> frozenset[str]:
-    """Registers that are live at the start of the kernel or a routine. A guarded write does not end a live range."""
-    if not blocks:
-        return frozenset()
-    exposed, written = zip(*(_summary(code[block.start : block.end]) for block in blocks), strict=True)
-    numbers = {name: number for number, name in enumerate(sorted(set().union(*exposed)))}
+def _liveness(blocks: Sequence[Block], code: Sequence[Instruction]) -> tuple[list[int], list[str]]:
+    """Registers that are live at the start of each block, as bits, and the names of these registers from the lowest bit
+    on. A guarded write does not end a live range."""
+    summaries = [_summary(code[block.start : block.end]) for block in blocks]
+    numbers = {name: number for number, name in enumerate(sorted(set().union(*(found for found, _ in summaries))))}
     if len(numbers) * len(blocks) > MOST_LIVE_BITS:
         raise PtxError(f"{len(blocks)} blocks with {len(numbers)} registers live across them are too many")
-    alive = [_bits(numbers, found) for found in exposed]
-    kept = [~_bits(numbers, found) for found in written]
+    alive = [_bits(numbers, exposed) for exposed, _ in summaries]
+    kept = [~_bits(numbers, written) for _, written in summaries]
     before = _reversed([block.successors for block in blocks], len(blocks))
     waiting = list(range(len(blocks)))
     queued = [True] * len(blocks)
@@ -267,10 +273,7 @@ def _undefined(blocks: Sequence[Block], code: Sequence[Instruction], entries: Se
                 if not queued[previous]:
                     queued[previous] = True
                     waiting.append(previous)
-    at_start = 0
-    for entry in entries:
-        at_start |= alive[entry]
-    return frozenset(name for name, number in numbers.items() if at_start >> number & 1)
+    return alive, list(numbers)
 
 
 def _bits(numbers: Mapping[str, int], names: set[str]) -> int:

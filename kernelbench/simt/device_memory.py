@@ -180,10 +180,6 @@ class DeviceMemory:
         if allocation.nbytes:
             self._map.madvise(mmap.MADV_DONTNEED, start, -(-allocation.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)
 
-    def clear(self) -> None:
-        for allocation in list(self.allocations):
-            self.free(allocation)
-
     def nearest(self, address: int) -> tuple[Allocation | None, int]:
         """The allocation nearest to an address, and the distance in bytes: negative before it, 0 inside, 1 for the
         first byte after it."""

@@ -8,6 +8,7 @@ assertion, which becomes a trap, and what the runtime has: printf, malloc and fr
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
@@ -32,7 +33,7 @@ from kernelbench.simt.ir import (
     Symbol,
     Variable,
 )
-from kernelbench.simt.pointers import function_address, reachable_functions
+from kernelbench.simt.pointers import call_parts, function_address, reachable_functions
 from kernelbench.simt.recursion import recursive_functions
 
 MOST_INSTRUCTIONS = 1 << 19  # of a kernel including its calls
@@ -42,10 +43,7 @@ MOST_NAMES = 1 << 21  # registers, variables and labels in all inlined bodies
 
 _TRAPS = {"__assertfail", "__assert_fail", "__trap"}
 _OF_RUNTIME = {"vprintf": "printf", "malloc": "malloc", "free": "free"}
-_REFUSED = {
-    "cudaLaunchDeviceV2": "a launch from the device",
-    "cudaGetParameterBufferV2": "a launch from the device",
-}
+_REFUSED = dict.fromkeys(("cudaLaunchDeviceV2", "cudaGetParameterBufferV2"), "a launch from the device")
 
 
 def inline_calls(module: Module, entry: str) -> Function:
@@ -112,9 +110,11 @@ class _Inliner:
     def _write(self, body: Body, stack: tuple[str, ...]) -> None:
         """Append `body`; `stack`: names of the calling functions, ending with its own."""
         flat, function = self._flat, body.function
-        labels = _by_index(function.labels)
+        labels: dict[int, list[str]] = defaultdict(list)
+        for name, index in function.labels.items():
+            labels[index].append(name)
         for index, instruction in enumerate(function.instructions):
-            for label in labels.get(index, ()):
+            for label in labels[index]:
                 flat.labels[body.name(label)] = len(flat.instructions)
             if len(flat.instructions) >= MOST_INSTRUCTIONS:
                 self._refuse(instruction, f"more than {MOST_INSTRUCTIONS} instructions including its calls")
@@ -125,7 +125,7 @@ class _Inliner:
                 flat.instructions.append(replace(jump, guard=body.guard(instruction.guard)))
             else:
                 flat.instructions.append(body.renamed(instruction))
-        for label in labels.get(len(function.instructions), ()):
+        for label in labels[len(function.instructions)]:
             flat.labels[body.name(label)] = len(flat.instructions)
         if body.end:
             flat.labels[body.end] = len(flat.instructions)
@@ -222,18 +222,13 @@ class _Inliner:
         return replace(call, opcode=(_OF_RUNTIME[callee],), operands=operands, guard=caller.guard(call.guard))
 
     def _parts(self, call: Instruction) -> tuple[tuple[Operand, ...], Symbol | Register, tuple[Operand, ...]]:
-        operands = list(call.operands)
-        results: Operand = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        callee = operands.pop(0) if operands else None
-        arguments: Operand = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        prototype_only = not operands or (len(operands) == 1 and isinstance(operands[0], Label))
+        results, callee, arguments, rest = call_parts(call)
+        prototype_only = not rest or (len(rest) == 1 and isinstance(rest[0], Label))
         known = isinstance(callee, Register) or (isinstance(callee, Symbol) and not callee.offset)
         if not (known and prototype_only):
             self._refuse(call, "expected results, a function and its arguments")
-        assert isinstance(results, Group)
-        assert isinstance(arguments, Group)
         assert isinstance(callee, Symbol | Register)
-        return results.items, callee, arguments.items
+        return results, callee, arguments
 
     def _passed(
         self,
@@ -283,10 +278,3 @@ class _Inliner:
     def _refuse(self, instruction: Instruction, reason: str) -> NoReturn:
         source = f"{instruction.source.file}:{instruction.source.line}: " if instruction.source else ""
         raise PtxError(f"kernel {self._kernel.name}: {source}ptx line {instruction.ptx_line}: {reason}")
-
-
-def _by_index(labels: Mapping[str, int]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for name, index in labels.items():
-        found.setdefault(index, []).append(name)
-    return found

@@ -114,14 +114,11 @@ def compiler_text() -> str:
 
 def _said(compiler: Sequence[str], *options: str) -> str:
     try:
-        done = subprocess.run(
-            [*compiler, *options], capture_output=True, text=True, errors="replace", timeout=60, check=False
-        )
-    except (OSError, subprocess.SubprocessError) as error:
+        return processes.said([*compiler, *options], limit_s=60, check=False)
+    except processes.FAILED as error:
         raise NoCompiler(
             f"{compiler[0]} cannot be run: {error}; install g++ 11 or newer, or name one in CXX"
         ) from error
-    return done.stdout
 
 
 def built(sanitize: bool = False, *, seldom: bool = False) -> Path:

@@ -14,9 +14,9 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Module, Variable
 from kernelbench.simt.ptx import declarations, initialisers
 from kernelbench.simt.ptx.body import LOCATION, BodyReader
-from kernelbench.simt.ptx.headers import Header, read_header
+from kernelbench.simt.ptx.headers import read_header
 from kernelbench.simt.ptx.operands import NAME
-from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, Text, quoted
+from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, PRAGMA, Text, quoted, refuse
 
 _FILE = re.compile(r'[ \t]*\.file[ \t]+([0-9]{1,9})[ \t]+"([^"\n]*)"(?:[ \t]*,[ \t]*[0-9]{1,20}){0,2}')
 _FILES = re.compile(r"^" + _FILE.pattern, re.MULTILINE)
@@ -26,7 +26,6 @@ _TARGET = re.compile(r"\s*(sm_[0-9]{2,3}[af]?)(?:\s*,\s*[a-z_0-9]+)*")
 _ADDRESS_SIZE = re.compile(r"\s*([0-9]+)")
 _SECTION = re.compile(r"\s*\.[A-Za-z0-9_.$]+\s*\{[^{}]*\}")
 _ALIAS = re.compile(rf"\s*({NAME})\s*,\s*({NAME})\s*;")
-_PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _LINKAGE = {".visible", ".weak", ".extern", ".common"}
 _SPACES = {".global": "global", ".const": "const", ".shared": "shared"}
 
@@ -53,7 +52,8 @@ class _ModuleReader:
         while True:
             match = _STATEMENT.match(self._text.text, position)
             if match is None:
-                self._text.fail(_after_space(self._text, position), self._unexpected(position))
+                rest = self._text.text[position : position + 200]
+                self._text.fail(self._text.after_space(position), f"expected a directive, got {quoted(rest)}")
             if match.end() == len(self._text.text) and match.lastindex is None:
                 break
             start, position = match.start(match.lastindex or 0), match.end()
@@ -67,9 +67,6 @@ class _ModuleReader:
             self._text.fail(0, "expected .version and .target: this is not PTX")
         self._resolve()
         return Module(self._version, self._target, self._functions, self._variables)
-
-    def _unexpected(self, position: int) -> str:
-        return f"expected a directive, got {quoted(self._text.text[position : position + 200])}"
 
     def _statement(self, name: str, linkage: str, start: int, position: int) -> int:
         try:
@@ -94,7 +91,7 @@ class _ModuleReader:
             case ".address_size":
                 found = self._expect(_ADDRESS_SIZE, position, "64")
                 if found[1] != "64":
-                    declarations.refuse(f"addresses of {found[1][:20]} bits; only 64 are supported")
+                    refuse(f"addresses of {found[1][:20]} bits; only 64 are supported")
             case ".file":
                 found = self._expect(_FILE, start, "a number and a quoted path", whole=True)
             case ".loc":
@@ -102,19 +99,19 @@ class _ModuleReader:
             case ".section":
                 found = self._expect(_SECTION, position, "a name and braces")
             case ".pragma":
-                found = self._expect(_PRAGMA, position, "quoted text and ';'")
+                found = self._expect(PRAGMA, position, "quoted text and ';'")
             case ".alias":
                 found = self._expect(_ALIAS, position, "two names and ';'")
                 self._aliases.append((found[1], found[2], self._text.line(start)))
             case _:
-                declarations.refuse(f"directive {quoted(name)} is not known")
+                refuse(f"directive {quoted(name)} is not known")
         return found.end()
 
     def _expect(self, pattern: re.Pattern[str], position: int, what: str, whole: bool = False) -> re.Match[str]:
         match = pattern.match(self._text.text, position)
         if match is None:
             rest = self._text.text[position : position + 200]
-            declarations.refuse(f"expected {what}{'' if whole else ' here'}, got {quoted(rest)}")
+            refuse(f"expected {what}{'' if whole else ' here'}, got {quoted(rest)}")
         return match
 
     def _declaration(self, space: str, linkage: str, position: int) -> int:
@@ -125,7 +122,7 @@ class _ModuleReader:
                 self._external[variable.name] = variable
                 continue
             if variable.name in self._variables or variable.name in self._functions:
-                declarations.refuse(f"{quoted(variable.name)} is defined twice")
+                refuse(f"{quoted(variable.name)} is defined twice")
             self._variables[variable.name] = variable
             for relocation in variable.relocations:
                 self._unresolved.setdefault(relocation.symbol, self._text.line(position))
@@ -138,10 +135,10 @@ class _ModuleReader:
             return Variable(declared.name, space, declared.type, size, declared.alignment, dynamic)
         if not initialiser:
             if None in declared.dimensions:
-                declarations.refuse(f"variable {quoted(declared.name)} has no size")
+                refuse(f"variable {quoted(declared.name)} has no size")
             return Variable(declared.name, space, declared.type, declared.bytes(), declared.alignment)
         if space == "shared":
-            declarations.refuse(f"shared variable {quoted(declared.name)} has an initialiser")
+            refuse(f"shared variable {quoted(declared.name)} has an initialiser")
         room = MOST_IMAGE_BYTES - self._image_bytes
         size, image, relocations = initialisers.read(declared, initialiser, room)
         self._image_bytes += size
@@ -159,7 +156,9 @@ class _ModuleReader:
             self._functions[header.name], end = reader.read(header.end, entry)
             return end
         if before is None:
-            self._functions[header.name] = _declaration_of(header, entry)
+            self._functions[header.name] = Function(
+                header.name, entry, header.parameters, header.results, {}, (), (), {}, defined=False
+            )
         return header.end
 
     def _resolve(self) -> None:
@@ -176,13 +175,3 @@ class _ModuleReader:
     def _missing(self, name: str, line: int) -> NoReturn:
         external = "; it is declared .extern, and modules are not linked here" if name in self._external else ""
         raise PtxError(f"line {line}: {quoted(name)} is not defined in this module{external}")
-
-
-def _declaration_of(header: Header, entry: bool) -> Function:
-    return Function(header.name, entry, header.parameters, header.results, {}, (), (), {}, defined=False)
-
-
-def _after_space(text: Text, position: int) -> int:
-    while text.text[position : position + 1].isspace():
-        position += 1
-    return position

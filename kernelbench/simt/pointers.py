@@ -6,10 +6,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kernelbench.simt.interface import WINDOW_SHIFT
-from kernelbench.simt.ir import Function, Module, Symbol
+from kernelbench.simt.ir import Function, Group, Instruction, Module, Operand, Symbol
 
 FUNCTION_WINDOW = 0x71 << WINDOW_SHIFT
 STEP = 16
+
+
+Operands = tuple[Operand, ...]
+
+
+def call_parts(call: Instruction) -> tuple[Operands, Operand | None, Operands, Operands]:
+    """Results, target and arguments of a call, and the operands behind them."""
+    operands = list(call.operands)
+    results = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
+    target = operands.pop(0) if operands else None
+    arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
+    assert isinstance(results, Group)
+    assert isinstance(arguments, Group)
+    return results.items, target, arguments.items, tuple(operands)
 
 
 def function_address(module: Module, name: str) -> int | None:

@@ -211,15 +211,9 @@ def chosen_blocks(
 
 def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """All blocks of the clusters that contain a chosen block, ordered by rank within each cluster."""
-    grid = np.array(extent.grid, np.uint64)
-    cluster = np.array(extent.cluster, np.uint64)
-    places = (
-        np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])]) // cluster[:, None]
-    )
-    first = np.unique(places.T[:, ::-1], axis=0)[:, ::-1] * cluster  # [clusters, xyz], z slowest
-    ranks = np.arange(prod(extent.cluster), dtype=np.uint64)
-    inside = np.stack(
-        [ranks % cluster[0], ranks // cluster[0] % cluster[1], ranks // (cluster[0] * cluster[1])], axis=1
-    )
-    x, y, z = (first[:, None, :] + inside[None, :, :]).reshape(-1, 3).T
-    return np.ascontiguousarray(x + grid[0] * (y + grid[1] * z))
+    grid, cluster = extent.grid[::-1], extent.cluster[::-1]  # z slowest
+    places = np.stack(np.unravel_index(blocks.astype(np.int64), grid), axis=1)
+    first = np.unique(places // cluster, axis=0) * cluster  # [clusters, zyx]
+    inside = np.stack(np.unravel_index(np.arange(prod(cluster)), cluster), axis=1)
+    zyx = (first[:, None, :] + inside).reshape(-1, 3).T
+    return np.asarray(np.ravel_multi_index(tuple(zyx), grid), np.uint64)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kernelbench.simt.ir import Function, Group, Instruction, Module, Operand, Register, Symbol
-from kernelbench.simt.pointers import reachable_functions
+from kernelbench.simt.ir import Function, Module, Register, Symbol
+from kernelbench.simt.pointers import call_parts, reachable_functions
 
 
 def recursive_functions(module: Module) -> frozenset[str]:
@@ -23,23 +23,12 @@ def _callees(module: Module, function: Function) -> Iterator[str]:
     for call in function.instructions:
         if call.opcode[0] != "call":
             continue
-        target, results, arguments = _parts(call)
+        results, target, arguments, _ = call_parts(call)
         if isinstance(target, Symbol):
             yield target.name
         elif isinstance(target, Register):
             given = [[sizes.get(getattr(one, "name", ""), -1) for one in some] for some in (results, arguments)]
             yield from (one.name for one in reachable_functions(module, *given))
-
-
-def _parts(call: Instruction) -> tuple[Operand | None, tuple[Operand, ...], tuple[Operand, ...]]:
-    """(target, results, arguments)."""
-    operands = list(call.operands)
-    results = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-    target = operands.pop(0) if operands else None
-    arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-    assert isinstance(results, Group)
-    assert isinstance(arguments, Group)
-    return target, results.items, arguments.items
 
 
 def _components(edges: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

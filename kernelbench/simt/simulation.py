@@ -22,7 +22,7 @@ from kernelbench.simt.lower import lower
 from kernelbench.simt.machine import STACK_BYTES, Allocation, DeviceMemory, Machine
 from kernelbench.simt.parse import parse
 from kernelbench.simt.tensor_maps import TensorMap
-from kernelbench.simt.textures import Texture, as_bytes
+from kernelbench.simt.textures import Texture
 
 Value = npt.NDArray[Any] | Texture | TensorMap | np.generic | int | float | bytes
 
@@ -132,9 +132,8 @@ def _argument(memory: DeviceMemory, places: Mapping[int, Allocation], name: str,
         found = value.descriptor(places[id(value.array)].address)
         if size == len(found):  # a __grid_constant__ structure
             return found
-        descriptor = as_bytes(found)
-        handle = memory.allocate(f"object {name}", descriptor.size, "input")
-        handle.view()[...] = descriptor
+        handle = memory.allocate(f"object {name}", len(found), "input")
+        handle.view()[...] = np.frombuffer(found, np.uint8)
         handle.read_only = True
         return handle
     return places[id(value)] if isinstance(value, np.ndarray) else value

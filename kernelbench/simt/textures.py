@@ -6,7 +6,6 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError
@@ -60,7 +59,3 @@ class Texture:
         flags = (FILTERS.index(self.filter), int(self.normalized), kind, MODES.index(self.address))
         last = (dimensions + LAYERED * self.layered, slices)
         return _DESCRIPTOR.pack(_MAGIC, data, width, height, self.channels, *flags, *last)
-
-
-def as_bytes(descriptor: bytes) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(descriptor, np.uint8)

@@ -31,7 +31,7 @@ class FakeDriver:
     def cuDevicePrimaryCtxRelease_v2(self, device: Any) -> None: ...  # noqa: N802
 
 
-def chosen(monkeypatch: pytest.MonkeyPatch, costs: Sequence[float]) -> tuple[context.LaunchCost | None, FakeDriver]:
+def chosen(monkeypatch: pytest.MonkeyPatch, costs: Sequence[float]) -> tuple[list[float] | None, FakeDriver]:
     driver, rest = FakeDriver(), iter(costs)
     monkeypatch.setattr(context, "_Driver", lambda: driver)
     monkeypatch.setattr(context, "_cost_of_new_context", lambda driver, device: next(rest))
@@ -41,24 +41,24 @@ def chosen(monkeypatch: pytest.MonkeyPatch, costs: Sequence[float]) -> tuple[con
 def test_the_first_one_that_is_as_cheap_as_the_cheapest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = [DEAR, CHEAPER, DEAR, DEAR, DEAR, CHEAP, CHEAPER, CHEAPER]
     found, driver = chosen(monkeypatch, costs)
-    assert found.tried_s == tuple(costs[:7])
-    assert found.chain_s == CHEAPER
+    assert found == costs[:7]
+    assert found[-1] == CHEAPER
     assert driver.resets == 6, "every context but the last is given up"
 
 
 def test_a_few_are_always_tried_since_the_first_cannot_know_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = chosen(monkeypatch, [DEAR] * LEAST_CONTEXTS)
-    assert len(found.tried_s) == LEAST_CONTEXTS
+    assert len(found) == LEAST_CONTEXTS
 
 
 def test_after_many_one_of_the_cheaper_kind_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = chosen(monkeypatch, [CHEAPER] + [CHEAP] * MOST_CONTEXTS)
-    assert (len(found.tried_s), found.chain_s) == (PATIENT_CONTEXTS, CHEAP)
+    assert (len(found), found[-1]) == (PATIENT_CONTEXTS, CHEAP)
 
 
 def test_it_ends_where_no_other_cheap_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = chosen(monkeypatch, [CHEAPER] + [DEAR] * MOST_CONTEXTS)
-    assert len(found.tried_s) == MOST_CONTEXTS
+    assert len(found) == MOST_CONTEXTS
 
 
 def test_a_context_that_others_hold_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

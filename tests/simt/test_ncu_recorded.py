@@ -50,7 +50,8 @@ def kernels() -> Kernels:
 
 
 def count(machine: Machine, program: Program, kernel: str, index: NDArray[np.int32]) -> Counters:
-    machine.memory.clear()
+    for allocation in list(machine.memory.allocations):
+        machine.memory.free(allocation)
     pattern = machine.memory.allocate("index", index.nbytes, "input")
     pattern.view(np.int32)[:] = index
     x = machine.memory.allocate("x", ELEMENTS * 16, "input")

@@ -262,7 +262,7 @@ class CudaDevice:
             "cuda_runtime": _version_text(runtime.runtimeGetVersion()),
             "resolution_s": self.clock.resolution_s,
             "launch_chain_s": self._chain_s,
-            "launch_chains_tried_s": self._contexts.tried_s if self._contexts else (),
+            "launch_chains_tried_s": self._contexts or (),
             **(self._nvml.environment() if self._nvml else {}),
         }
 

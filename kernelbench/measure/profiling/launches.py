@@ -20,6 +20,7 @@ from typing import TextIO
 from kernelbench.core.contracts import Device
 from kernelbench.core.errors import DeviceLost, reason_of
 from kernelbench.core.records import Arrays, Binary, Case, LaunchPlan
+from kernelbench.measure.placements import filled_arrays
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.own_file import CuFile
 from kernelbench.planning.twins import find_implementation
@@ -53,9 +54,7 @@ def launch_all(job: Job, profiled: Profiled, outcomes: TextIO) -> None:
     """Run each item twice: first as it comes, so that libraries compile and tune, then inside its range."""
     catalog, device = load_catalog(specimens=True, own=job.own), job.opener()
     for case, items in groupby(job.items, key=lambda item: item.case):
-        specs = catalog.operations[case.operation].filled(case)
-        arrays = device.allocate(specs)
-        device.fill(arrays, specs, job.seed)
+        arrays = filled_arrays(device, catalog.operations[case.operation], case, job.seed)
         for item in items:
             reason = ""
             try:

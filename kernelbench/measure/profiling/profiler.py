@@ -76,12 +76,9 @@ def known_metrics(ncu: Path) -> list[str]:
     sources = [(*one.sources, *one.also) for one in HARDWARE_METRICS.values()]
     wanted = [name for names in sources for name in names] + list(STALL_METRICS.values())
     try:
-        done = subprocess.run(
-            [str(ncu), "--query-metrics"], capture_output=True, text=True, timeout=ASKING_S, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
+        known = set(processes.said([str(ncu), "--query-metrics"], ASKING_S).split())
+    except processes.FAILED:
         return wanted
-    known = set(done.stdout.split())
     return [name for name in wanted if name.partition(".")[0] in known] or wanted
 
 

@@ -13,10 +13,12 @@ from kernelbench.simt.lower.forms import (
     FLOATS,
     INTEGERS,
     ROUNDINGS,
+    TYPE,
     Form,
     Lowering,
     calculate,
     check_type,
+    named_by_opcode,
     operands,
     take_apart,
     unsigned,
@@ -115,14 +117,6 @@ def _product(context: Context, name: str, form: Form) -> tuple[str, str, str]:
     return half, f"{name}_{half}_{operand}", WIDER[form.type] if half == "wide" else form.type
 
 
-def multiply_24(context: Context, one: ir.Instruction) -> None:
-    """mul24, mad24."""
-    name = one.opcode[0]
-    form = take_apart(context, {"lo", "hi", "sat"})
-    types = (form.type,) * (3 if name == "mul24" else 4)
-    calculate(context, "_".join((name, *one.opcode[1:])), types)
-
-
 def divide(context: Context, one: ir.Instruction) -> None:
     """div, rem."""
     name = one.opcode[0]
@@ -159,12 +153,6 @@ def extreme(context: Context, one: ir.Instruction) -> None:
     calculate(context, "_".join(one.opcode), (form.type,) * 3)
 
 
-def difference(context: Context, one: ir.Instruction) -> None:
-    """sad."""
-    form = take_apart(context, ())
-    calculate(context, f"sad_{form.type}", (form.type,) * 4)
-
-
 def dot(context: Context, one: ir.Instruction) -> None:
     """dp4a, dp2a."""
     form = take_apart(context, {"lo", "hi"}, types=2)
@@ -181,21 +169,17 @@ def function(context: Context, one: ir.Instruction) -> None:
         _float(context, name, form, 1)
 
 
-def copy_sign(context: Context, one: ir.Instruction) -> None:
-    form = take_apart(context, ())
-    calculate(context, f"copysign_{form.type}", (form.type,) * 3)
-
-
 TABLE: dict[str, Lowering] = {
     **dict.fromkeys(("add", "sub", "addc", "subc"), add),
     "mul": multiply,
     **dict.fromkeys(("mad", "madc", "fma"), multiply_add),
-    **dict.fromkeys(("mul24", "mad24"), multiply_24),
+    "mul24": named_by_opcode({"lo", "hi", "sat"}, TYPE, TYPE, TYPE),
+    "mad24": named_by_opcode({"lo", "hi", "sat"}, TYPE, TYPE, TYPE, TYPE),
     **dict.fromkeys(("div", "rem"), divide),
     **dict.fromkeys(("neg", "abs"), negate),
     **dict.fromkeys(("min", "max"), extreme),
-    "sad": difference,
+    "sad": named_by_opcode((), TYPE, TYPE, TYPE, TYPE),
     **dict.fromkeys(("dp4a", "dp2a"), dot),
     **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), function),
-    "copysign": copy_sign,
+    "copysign": named_by_opcode((), TYPE, TYPE, TYPE),
 }

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, ArriveForm, BarrierForm, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.forms import operands, wanted
 from kernelbench.simt.lower.memory import ALIASES, MODIFIERS, VECTORS, nothing
 from kernelbench.simt.lower.memory import operands_without_policy as _operands
 
@@ -36,7 +36,7 @@ def copy_async(context: Context, one: ir.Instruction) -> None:
     if parts[:2] != ["shared", "global"] or not MODIFIERS.issuperset(parts):
         context.refuse("not supported: this form of cp.async")
     target, origin, count, *rest = _operands(context, 3, 4)
-    shared, shared_displacement, shared_bytes = context.address(target)
+    shared = context.address(target)
     source, displacement, source_bytes = context.address(origin)
     if source_bytes != 8 or not isinstance(count, ir.Immediate) or not -(2**31) <= displacement < 2**31:
         context.refuse("not supported: this form of cp.async")
@@ -48,9 +48,7 @@ def copy_async(context: Context, one: ir.Instruction) -> None:
             size = context.source(limit, "u32")
     context.emit(
         f"cpasync_{count.value}",
-        a=shared,
-        b=shared_bytes,
-        immediate=shared_displacement,
+        at=shared,
         c=source,
         f=size,
         x=(displacement & 0xFFFFFFFF, ignore, int(negated)),
@@ -68,13 +66,11 @@ def store_async(context: Context, one: ir.Instruction) -> None:
     items = context.items(source)
     if len(items) != count:
         context.refuse(f"{len(items)} registers for {count} elements")
-    slot, displacement, width = context.address(target)
+    at = context.address(target)
     counter, counter_width, counter_displacement = short_address(context, mbarrier)
     context.emit(
         f"st_async_{STORED[kind]}",
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=at,
         c=counter,
         e=counter_width,
         d=counter_displacement,
@@ -90,19 +86,19 @@ def initialise(context: Context, one: ir.Instruction) -> None:
     """mbarrier.init [mbarrier], arrivals."""
     _words(context, ())
     target, count = operands(context, 2)
-    _emit(context, "mbarrier_init", target, c=context.source(count, "u32"))
+    context.emit("mbarrier_init", at=context.address(target), c=context.source(count, "u32"))
 
 
 def invalidate(context: Context, one: ir.Instruction) -> None:
     _words(context, ())
-    _emit(context, "mbarrier_inval", operands(context, 1)[0])
+    context.emit("mbarrier_inval", at=context.address(operands(context, 1)[0]))
 
 
 def arrive(context: Context, one: ir.Instruction) -> None:
     """mbarrier.arrive and arrive_drop{.expect_tx|.noComplete} {state|_}, [mbarrier]{, arrivals or bytes}."""
     words = _words(context, {"expect_tx", "noComplete"})
     found = list(operands(context, 1, 2, 3))
-    state = NONE if isinstance(found[0], ir.Address) else _state(context, found.pop(0))
+    state = NONE if isinstance(found[0], ir.Address) else wanted(context, found.pop(0), 8)
     target, *numbers = found
     slots = [context.source(number, "u32") for number in numbers]
     expects = "expect_tx" in words
@@ -110,7 +106,7 @@ def arrive(context: Context, one: ir.Instruction) -> None:
         context.refuse("not supported: this form of mbarrier.arrive")
     form = ARRIVE_FORMS["noComplete" if "noComplete" in words else one.opcode[1]]
     count, transactions = (NONE, slots[0]) if expects else (slots[0] if slots else NONE, NONE)
-    _emit(context, "mbarrier_arrive", target, d=state, c=count, e=transactions, f=form)
+    context.emit("mbarrier_arrive", at=context.address(target), d=state, c=count, e=transactions, f=form)
 
 
 def transactions(context: Context, one: ir.Instruction) -> None:
@@ -118,7 +114,7 @@ def transactions(context: Context, one: ir.Instruction) -> None:
     _words(context, ())
     target, size = operands(context, 2)
     done = int(one.opcode[1] == "complete_tx")
-    _emit(context, "mbarrier_transactions", target, c=context.source(size, "u32"), f=done)
+    context.emit("mbarrier_transactions", at=context.address(target), c=context.source(size, "u32"), f=done)
 
 
 def wait(context: Context, one: ir.Instruction) -> None:
@@ -127,10 +123,9 @@ def wait(context: Context, one: ir.Instruction) -> None:
     result, target, awaited, *_ = operands(context, 3, 4)
     awaited_slot = context.source(awaited, "u32" if by_parity else "b64")
     index, _ = context.predicate(result)
-    _emit(
-        context,
+    context.emit(
         "",
-        target,
+        at=context.address(target),
         kind=Kind.BARRIER,
         f=BarrierForm.MBARRIER_WAIT,
         d=index,
@@ -153,7 +148,8 @@ def copies_arrive(context: Context, one: ir.Instruction) -> None:
     if not words <= {"noinc", *SHARED, "b64"}:
         context.refuse("not supported: this form of cp.async.mbarrier.arrive")
     (target,) = operands(context, 1)
-    _emit(context, "mbarrier_arrive", target, f=0, c=context.constant(int("noinc" in words), 4))
+    arrivals = context.constant(int("noinc" in words), 4)
+    context.emit("mbarrier_arrive", at=context.address(target), f=ArriveForm.ARRIVAL, c=arrivals)
 
 
 # ---- Parts ---------------------------------------------------------------------------------------
@@ -166,25 +162,6 @@ def _words(context: Context, also: Collection[str]) -> set[str]:
     if unknown:
         context.refuse(f"not supported: .{unknown[0]}")
     return words
-
-
-def _emit(
-    context: Context,
-    name: str,
-    target: ir.Operand,
-    *,
-    d: int = NONE,
-    c: int = NONE,
-    e: int = NONE,
-    f: int = NONE,
-    kind: Kind = Kind.COMPUTE,
-) -> None:
-    slot, displacement, width = context.address(target)
-    context.emit(name, d=d, a=slot, b=width, c=c, e=e, f=f, immediate=displacement, kind=kind)
-
-
-def _state(context: Context, operand: ir.Operand) -> int:
-    return NONE if isinstance(operand, ir.Discard) else context.register(operand, 8)
 
 
 def short_address(context: Context, operand: ir.Operand) -> tuple[int, int, int]:

@@ -77,13 +77,10 @@ def reduce_async(context: Context, one: ir.Instruction) -> None:
     if words[:2] != ["shared::cluster", COMPLETION] or len(words) != 4 or words[3] not in TO_SHARED.get(words[2], ()):
         context.refuse("not supported: this form of red.async")
     target, value, mbarrier = _operands(context, 3)
-    slot, displacement, width = context.address(target)
     kind = BITS.get(words[3], words[3])
     context.emit(
         "red_async",
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=context.address(target),
         c=context.source(value, kind),
         d=REDUCTIONS.index(words[2]),
         f=REDUCED.index(kind),
@@ -95,14 +92,12 @@ def _emit_bytes(
     context: Context, name: str, counted: bool, several: bool, reduction: tuple[int, int] = (NONE, NONE)
 ) -> None:
     target, source, size, *rest = _operands(context, 3 + counted + several)
-    slot, displacement, width = context.address(target)
+    to = context.address(target)
     from_slot, from_displacement, from_width = context.address(source)
     wide = from_displacement & (2**64 - 1)
     context.emit(
         name,
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=to,
         c=from_slot,
         e=context.source(size, "u32"),
         f=reduction[1],

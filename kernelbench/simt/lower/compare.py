@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench.simt import ir
 from kernelbench.simt.interface import COMPARISON_SHIFT, COMPARISONS, NONE, Combine
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import INTEGERS, Lowering, bytes_of, operands, take_apart
+from kernelbench.simt.lower.forms import INTEGERS, Lowering, bytes_of, operands, take_apart, wanted_predicate
 
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 COMBINE = {"and": Combine.AND, "or": Combine.OR, "xor": Combine.XOR}
@@ -28,8 +28,8 @@ def set_predicate(context: Context, one: ir.Instruction) -> None:
         name = f"setp_{comparison}_{operand}"
     context.emit(
         name,
-        d=NONE if isinstance(first, ir.Discard) else context.predicate(first)[0],
-        e=NONE if isinstance(second, ir.Discard) else context.predicate(second)[0],
+        d=wanted_predicate(context, first),
+        e=wanted_predicate(context, second),
         a=context.source_of(found[1], bytes_of(form.type)),
         b=context.source_of(found[2], bytes_of(form.type)),
         c=other,

@@ -20,8 +20,7 @@ from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
 from kernelbench.simt.lower.layout import RESERVED, RESERVED_BYTES, Layout
 from kernelbench.simt.lower.orders import access_orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
-from kernelbench.simt.lower.registers import allocate_registers
-from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
+from kernelbench.simt.lower.registers import allocate_registers, slot_bytes
 from kernelbench.simt.pointers import function_address
 from kernelbench.simt.usage import registers_read
 
@@ -81,9 +80,7 @@ class Context:
 
     def width(self, operand: ir.Operand) -> int | None:
         """Bytes of a register's slot; None for an operand that takes any width (immediate, symbol, `_`)."""
-        if isinstance(operand, ir.Register):
-            return slot_bytes(operand.type)
-        return None
+        return slot_bytes(operand.type) if isinstance(operand, ir.Register) else None
 
     def register(self, operand: ir.Operand, width: int | None = None) -> int:
         """Offset of a register; `width`: bytes that its slot must have, if given."""
@@ -109,10 +106,10 @@ class Context:
             self.refuse(f"a value was expected, not {operand}")
         return self.symbol(operand, width)
 
-    def destination(self, operand: ir.Operand, width: int | None = None) -> int:
-        """Offset of a register that is written; for `_` a slot that is never read (`width` must then be given)."""
+    def destination(self, operand: ir.Operand, width: int) -> int:
+        """Offset of a register that is written; for `_` a slot that is never read."""
         if isinstance(operand, ir.Discard):
-            return self.discard(width or 8)
+            return self.discard(width)
         return self.register(operand, width)
 
     def discard(self, width: int, owner: object = None) -> int:
@@ -220,6 +217,7 @@ class Context:
         self,
         operation: str,
         *,
+        at: tuple[int, int, int] | None = None,
         d: int = NONE,
         a: int = NONE,
         b: int = NONE,
@@ -232,7 +230,11 @@ class Context:
         target: int = NONE,
         reconverge: int = NONE,
     ) -> None:
-        """Lower the current instruction to `operation` ("add_u32": the runtime's op_add_u32). Call it once each."""
+        """Lower the current instruction to `operation` ("add_u32": the runtime's op_add_u32). Call it once each.
+
+        `at`: of a memory operand, as `address` has it; the runtime finds it in a, immediate and b."""
+        if at is not None:
+            a, immediate, b = at
         if len(x) > 8:
             self.refuse(f"a vector of {len(x)} elements")
         guard = self.instruction.guard

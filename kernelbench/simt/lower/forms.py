@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Modifier
-from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.registers import slot_bytes
 
 Lowering = Callable[[Context, ir.Instruction], None]
 
@@ -15,6 +16,7 @@ INTEGERS = frozenset(f"{sign}{bits}" for sign in "us" for bits in (8, 16, 32, 64
 BITS = frozenset({"b8", "b16", "b32", "b64", "b128"})
 FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2"})
 PAIR_BYTES = {"u16x2": 4, "s16x2": 4, "e4m3x2": 2, "e5m2x2": 2}
+TYPE = "type"  # see named_by_opcode
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 WHOLE_ROUNDINGS = ("rni", "rzi", "rmi", "rpi")
 WORDS = {
@@ -83,6 +85,16 @@ def operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
     return found
 
 
+def wanted(context: Context, operand: ir.Operand, width: int) -> int:
+    """Offset of a register that gets a result; NONE for `_`."""
+    return NONE if isinstance(operand, ir.Discard) else context.register(operand, width)
+
+
+def wanted_predicate(context: Context, operand: ir.Operand) -> int:
+    """Index of a predicate that gets a result; NONE for `_`."""
+    return NONE if isinstance(operand, ir.Discard) else context.predicate(operand)[0]
+
+
 def calculate(context: Context, operation: str, types: tuple[str, ...], immediate: int = 0, *, f: int = 0) -> None:
     """d = operation(a, b, c, e); `types` of the result and of each operand."""
     found = operands(context, len(types))
@@ -90,6 +102,17 @@ def calculate(context: Context, operation: str, types: tuple[str, ...], immediat
     a, b, c, e = (*sources, NONE, NONE, NONE)[:4]
     target = context.destination(found[0], bytes_of(types[0]))
     context.emit(operation, d=target, a=a, b=b, c=c, e=e, f=f, immediate=immediate)
+
+
+def named_by_opcode(words: Collection[str], *types: str) -> Lowering:
+    """Lowers to the operation that is called like the whole opcode. `words`: its modifiers; `types`: of the result and
+    of each operand, where TYPE stands for the last type of the opcode."""
+
+    def lowered(context: Context, one: ir.Instruction) -> None:
+        form = take_apart(context, words)
+        calculate(context, "_".join(one.opcode), tuple(form.type if name == TYPE else name for name in types))
+
+    return lowered
 
 
 def check_type(context: Context, form: Form, *allowed: Collection[str]) -> None:

@@ -8,11 +8,13 @@ from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import (
     BITS,
     INTEGERS,
+    TYPE,
     Lowering,
     bits_of,
     bytes_of,
     calculate,
     check_type,
+    named_by_opcode,
     operands,
     take_apart,
 )
@@ -54,12 +56,6 @@ def shift(context: Context, one: ir.Instruction) -> None:
     calculate(context, f"{one.opcode[0]}_{sign}{bits_of(form.type)}", (form.type, form.type, "u32"))
 
 
-def funnel_shift(context: Context, one: ir.Instruction) -> None:
-    """shf."""
-    take_apart(context, {"l", "r", "wrap", "clamp"})
-    calculate(context, "_".join(one.opcode), ("b32",) * 4)
-
-
 def three_inputs(context: Context, one: ir.Instruction) -> None:
     """lop3.b32 d, a, b, c, table."""
     take_apart(context, ())
@@ -76,42 +72,6 @@ def permute(context: Context, one: ir.Instruction) -> None:
     if one.opcode[1:2] != ("b32",) or len(one.opcode) > 3 or not PERMUTATIONS.issuperset(one.opcode[2:]):
         context.refuse("not supported: this form of prmt")
     calculate(context, "_".join(("prmt", *one.opcode[2:], "b32")), ("b32",) * 4)
-
-
-def count(context: Context, one: ir.Instruction) -> None:
-    """popc, clz, bfind: of 32 or 64 bits, the result is u32."""
-    form = take_apart(context, {"shiftamt"})
-    calculate(context, "_".join(one.opcode), ("u32", form.type))
-
-
-def reverse(context: Context, one: ir.Instruction) -> None:
-    """brev."""
-    form = take_apart(context, ())
-    calculate(context, f"brev_{form.type}", (form.type,) * 2)
-
-
-def extract(context: Context, one: ir.Instruction) -> None:
-    """bfe."""
-    form = take_apart(context, ())
-    calculate(context, f"bfe_{form.type}", (form.type, form.type, "u32", "u32"))
-
-
-def insert(context: Context, one: ir.Instruction) -> None:
-    """bfi."""
-    form = take_apart(context, ())
-    calculate(context, f"bfi_{form.type}", (form.type,) * 3 + ("u32",) * 2)
-
-
-def mask(context: Context, one: ir.Instruction) -> None:
-    """bmsk, szext."""
-    form = take_apart(context, {"clamp", "wrap"})
-    calculate(context, "_".join(one.opcode), (form.type, form.type, "u32"))
-
-
-def find_nth(context: Context, one: ir.Instruction) -> None:
-    """fns."""
-    take_apart(context, ())
-    calculate(context, "fns_b32", ("b32",) * 4)
 
 
 def select(context: Context, one: ir.Instruction) -> None:
@@ -145,15 +105,15 @@ def test(context: Context, one: ir.Instruction) -> None:
 TABLE: dict[str, Lowering] = {
     **dict.fromkeys(("and", "or", "xor", "not", "cnot"), bitwise),
     **dict.fromkeys(("shl", "shr"), shift),
-    "shf": funnel_shift,
+    "shf": named_by_opcode({"l", "r", "wrap", "clamp"}, "b32", "b32", "b32", "b32"),
     "lop3": three_inputs,
     "prmt": permute,
-    **dict.fromkeys(("popc", "clz", "bfind"), count),
-    "brev": reverse,
-    "bfe": extract,
-    "bfi": insert,
-    **dict.fromkeys(("bmsk", "szext"), mask),
-    "fns": find_nth,
+    **dict.fromkeys(("popc", "clz", "bfind"), named_by_opcode({"shiftamt"}, "u32", TYPE)),
+    "brev": named_by_opcode((), TYPE, TYPE),
+    "bfe": named_by_opcode((), TYPE, TYPE, "u32", "u32"),
+    "bfi": named_by_opcode((), TYPE, TYPE, TYPE, "u32", "u32"),
+    **dict.fromkeys(("bmsk", "szext"), named_by_opcode({"clamp", "wrap"}, TYPE, TYPE, "u32")),
+    "fns": named_by_opcode((), "b32", "b32", "b32", "b32"),
     "selp": select,
     "slct": select_by_sign,
     "testp": test,

@@ -8,7 +8,7 @@ x the registers. `ldmatrix_<space>`, `stmatrix_<space>`: the address; f matrices
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelbench.simt import ir
@@ -91,11 +91,16 @@ class Product:
         """Registers of a fragment of `elements` of this type, each held once."""
         if self.is_quads:  # four products at once
             elements *= 4
-        return elements * bits_of(kind) // (32 * max(bits_of(kind), 32))
+        return registers_of(kind, elements)
 
 
 def bits_of(kind: str) -> int:
     return SUM_BITS.get(kind) or ELEMENTS[kind]
+
+
+def registers_of(kind: str, elements: int) -> int:
+    """Registers of a lane for `elements` of this type that the warp holds once."""
+    return elements * bits_of(kind) // (32 * max(bits_of(kind), 32))
 
 
 def sizes(shape: str) -> tuple[int, int, int]:
@@ -158,21 +163,10 @@ def _emit_product(context: Context, product: Product, wide: bool) -> None:
     context.emit("mma", a=context.table_of(slots), e=_everybody(context), immediate=product.packed, kind=Kind.CONVERGE)
 
 
-def load_fragment(context: Context, one: ir.Instruction) -> None:
-    """wmma.load.role.sync.aligned.layout.shape{.space}.type registers, [address]{, stride}."""
-    target, address, *stride = operands(context, 2, 3)
-    _emit_fragment(context, one, target, address, stride)
-
-
-def store_fragment(context: Context, one: ir.Instruction) -> None:
-    """wmma.store.d.sync.aligned.layout.shape{.space}.type [address], registers{, stride}."""
-    address, source, *stride = operands(context, 2, 3)
-    _emit_fragment(context, one, source, address, stride)
-
-
-def _emit_fragment(
-    context: Context, one: ir.Instruction, fragment: ir.Operand, address: ir.Operand, stride: Sequence[ir.Operand]
-) -> None:
+def move_fragment(context: Context, one: ir.Instruction) -> None:
+    """wmma.load.role.sync.aligned.layout.shape{.space}.type registers, [address]{, stride}; of wmma.store.d the address
+    comes first."""
+    fragment, address, *stride = operands(context, 2, 3)
     action, role, *words = ("shared" if word == "shared::cta" else word for word in one.opcode[1:])
     shape = next((word for word in words if _SHAPE.fullmatch(word)), "")
     kind = words[-1] if words else ""
@@ -182,21 +176,20 @@ def _emit_fragment(
     rest = set(words) - {"sync", "aligned", layout, shape, kind, space}
     if rest or role not in ROLES or not layout or not known:
         context.refuse("not supported: this form of wmma")
+    take = context.destination
+    if action == "store":
+        fragment, address, take = address, fragment, context.source_of
     bits, items = bits_of(kind), context.items(fragment)
     m, n, k = sizes(shape)
-    once = {"a": m * k, "b": k * n}.get(role, m * n) * bits // (32 * max(bits, 32))
+    once = registers_of(kind, {"a": m * k, "b": k * n}.get(role, m * n))
     if not 1 <= once <= len(items) or (len(items) != once and (kind, len(items)) != ("f16", 8)):
         context.refuse(f"{len(items)} registers, expected {once}")
     by_columns = layout == "col"
     fields = ((min(ROLES.index(role), 2), 2), (by_columns, 1), (bits.bit_length() - 1, 3), (m, 6), (n, 6), (k, 9))
-    slot, displacement, width = context.address(address)
     register_bytes = 8 if bits == 64 else 4
-    take = context.destination if action == "load" else context.source_of
     context.emit(
         f"wmma_{action}_{space}",
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=context.address(address),
         c=context.source(stride[0], "u32") if stride else NONE,
         e=_everybody(context),
         f=packed(fields),
@@ -205,25 +198,13 @@ def _emit_fragment(
     )
 
 
-def load_rows(context: Context, one: ir.Instruction) -> None:
-    """ldmatrix.sync.aligned.m8n8.count{.trans}{.shared}.b16 registers, [address]."""
-    target, address = operands(context, 2)
-    _emit_rows(context, one, target, address, context.destination)
-
-
-def store_rows(context: Context, one: ir.Instruction) -> None:
-    """stmatrix.sync.aligned.m8n8.count{.trans}{.shared}.b16 [address], registers."""
-    address, source = operands(context, 2)
-    _emit_rows(context, one, source, address, context.source_of)
-
-
-def _emit_rows(
-    context: Context,
-    one: ir.Instruction,
-    registers: ir.Operand,
-    address: ir.Operand,
-    take: Callable[[ir.Operand, int], int],
-) -> None:
+def move_rows(context: Context, one: ir.Instruction) -> None:
+    """ldmatrix.sync.aligned.m8n8.count{.trans}{.shared}.b16 registers, [address]; of stmatrix the address comes
+    first."""
+    registers, address = operands(context, 2)
+    take = context.destination
+    if one.opcode[0] == "stmatrix":
+        registers, address, take = address, registers, context.source_of
     words = {"shared" if word == "shared::cta" else word for word in one.opcode[1:]}
     counts = {"x1": 1, "x2": 2, "x4": 4}
     count = next((counts[word] for word in words if word in counts), 0)
@@ -232,12 +213,9 @@ def _emit_rows(
         context.refuse(f"not supported: this form of {one.opcode[0]}")
     if len(items) != count:
         context.refuse(f"{len(items)} registers for {count} matrices")
-    slot, displacement, width = context.address(address)
     context.emit(
         f"{one.opcode[0]}_{'shared' if 'shared' in words else 'generic'}",
-        a=slot,
-        b=width,
-        immediate=displacement,
+        at=context.address(address),
         c=int("trans" in words),
         e=_everybody(context),
         f=count,
@@ -267,9 +245,9 @@ def _everybody(context: Context) -> int:
 TABLE: dict[str, Lowering] = {
     "mma.sync": multiply,
     "wmma.mma": multiply_fragments,
-    "wmma.load": load_fragment,
-    "wmma.store": store_fragment,
-    "ldmatrix": load_rows,
-    "stmatrix": store_rows,
+    "wmma.load": move_fragment,
+    "wmma.store": move_fragment,
+    "ldmatrix": move_rows,
+    "stmatrix": move_rows,
     "movmatrix": transpose,
 }

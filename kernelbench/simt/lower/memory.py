@@ -14,8 +14,9 @@ from collections.abc import Set
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
-from kernelbench.simt.lower.context import Context, slot_bytes
-from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.forms import operands, wanted
+from kernelbench.simt.lower.registers import slot_bytes
 from kernelbench.simt.usage import registers_written
 
 SPACES = ("global", "shared", "local", "const", "param")
@@ -40,48 +41,33 @@ ALIASES = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry":
 
 def load(context: Context, one: ir.Instruction) -> None:
     """ld, ldu."""
-    element, space, count = _access(context, one)
-    target, source = operands_without_policy(context, 2)
-    items = context.items(target)
-    width = _register_width(context, items, element)
-    slot, displacement, address_bytes, space = _address(context, source, space)
-    registers = [_wanted(context, item, width) for item in items]
-    name, width = _element(element, width)
-    _check_count(context, len(items), count)
-    context.emit(
-        f"ld_{space}_{name}_{8 * width}",
-        a=slot,
-        b=address_bytes,
-        immediate=displacement,
-        f=len(registers),
-        x=registers,
-        kind=Kind.YIELD if _polls(one, space) else Kind.COMPUTE,
-        target=context.order,
-    )
-
-
-def _polls(one: ir.Instruction, space: str) -> bool:
-    """Whether a load may poll for a write of another thread; another warp runs after it."""
-    return space in ("global", "generic") and bool(POLLING & set(one.opcode))
+    _transfer(context, one, loads=True)
 
 
 def store(context: Context, one: ir.Instruction) -> None:
     """st."""
+    _transfer(context, one, loads=False)
+
+
+def _transfer(context: Context, one: ir.Instruction, *, loads: bool) -> None:
     element, space, count = _access(context, one)
-    target, source = operands_without_policy(context, 2)
-    items = context.items(source)
+    found = operands_without_policy(context, 2)
+    values, address = found if loads else reversed(found)
+    items = context.items(values)
     width = _register_width(context, items, element)
-    slot, displacement, address_bytes, space = _address(context, target, space)
-    registers = [context.source_of(item, width) for item in items]
-    name, width = _element(element, width)
+    at, space = _address(context, address, space)
+    registers = [wanted(context, item, width) if loads else context.source_of(item, width) for item in items]
     _check_count(context, len(items), count)
+    size = ir.TYPE_BYTES[element]
+    sign = "s" if loads and element.startswith("s") and size < width else "u"
+    # A load that may poll for a write of another thread: another warp runs after it.
+    polls = loads and space in ("global", "generic") and POLLING & set(one.opcode)
     context.emit(
-        f"st_{space}_{name.replace('s', 'u')}_{8 * width}",
-        a=slot,
-        b=address_bytes,
-        immediate=displacement,
+        f"{'ld' if loads else 'st'}_{space}_{sign}{8 * size}_{8 * width}",
+        at=at,
         f=len(registers),
         x=registers,
+        kind=Kind.YIELD if polls else Kind.COMPUTE,
         target=context.order,
     )
 
@@ -95,20 +81,17 @@ def atomic(context: Context, one: ir.Instruction) -> None:
     if count != 1:
         _vector_atomic(context, one, name, element, space, count)
         return
-    result, returns = NONE, one.opcode[0] == "atom"
+    returns = one.opcode[0] == "atom"
     found = operands_without_policy(context, 2 + returns + (name == "cas"))
-    if returns and not isinstance(found[0], ir.Discard):
-        result = context.register(found[0], slot_bytes(element))
+    result = wanted(context, found[0], slot_bytes(element)) if returns else NONE
     address, *values = found[returns:]
-    slot, displacement, address_bytes, space = _address(context, address, space)
+    at, space = _address(context, address, space)
     slots = [context.source(value, element) for value in values]
     kind = element if name in ("min", "max") else element.replace("s", "u", 1)
     context.emit(
         f"atom_{space}_{name}_{kind.replace('b', 'u', 1) if kind in ('b16', 'b32', 'b64', 'b128') else kind}",
+        at=at,
         d=result,
-        a=slot,
-        b=address_bytes,
-        immediate=displacement,
         c=slots[0],
         e=slots[1] if name == "cas" else NONE,
         f=1 if space == "shared" and _counts_lanes(context, one, name, values[0]) else NONE,
@@ -129,17 +112,15 @@ def _vector_atomic(context: Context, one: ir.Instruction, name: str, element: st
     target = NONE
     if returns and not isinstance(found[0], ir.Discard):
         _check_count(context, len(context.items(found[0])), count)
-        target = context.table_of([_wanted(context, item, width) for item in context.items(found[0])])
+        target = context.table_of([wanted(context, item, width) for item in context.items(found[0])])
     address, values = found[returns:]
     items = context.items(values)
     _check_count(context, len(items), count)
-    slot, displacement, address_bytes, space = _address(context, address, space)
+    at, space = _address(context, address, space)
     context.emit(
         f"atom_{space}_vector_{name}_{element}",
+        at=at,
         d=target,
-        a=slot,
-        b=address_bytes,
-        immediate=displacement,
         f=count,
         x=[context.source_of(item, width) for item in items],
         target=context.order,
@@ -192,21 +173,21 @@ def _access(context: Context, one: ir.Instruction, also: Set[str] = frozenset())
     return parts[-1], space, next((VECTORS[part] for part in parts if part in VECTORS), 1)
 
 
-def _address(context: Context, operand: ir.Operand, space: str) -> tuple[int, int, int, str]:
-    """(slot, displacement, bytes, space): as context.address, with the space in which a parameter is stored.
+def _address(context: Context, operand: ir.Operand, space: str) -> tuple[tuple[int, int, int], str]:
+    """context.address, and the space, in which a parameter is stored.
 
     A kernel parameter's address in a register is its offset in the parameter block."""
     if space != "param" or not isinstance(operand, ir.Address) or not isinstance(operand.base, ir.Symbol):
-        return *context.address(operand), space
+        return context.address(operand), space
     place = context.layout.place(operand.base.name)
     if place is None:
         context.refuse(f"unknown parameter {operand.base.name}")
     if place.space != "param":  # of a call that was inlined
-        return *context.address(operand), "argument"
+        return context.address(operand), "argument"
     offset = operand.base.offset + operand.offset
     if not 0 <= offset < max(place.bytes, 1):
         context.refuse(f"offset {offset} is outside the {place.bytes} bytes of {operand.base.name}")
-    return NONE, place.offset + offset, 8, "param"
+    return (NONE, place.offset + offset, 8), "param"
 
 
 def _register_width(context: Context, items: tuple[ir.Operand, ...], element: str) -> int:
@@ -218,17 +199,6 @@ def _register_width(context: Context, items: tuple[ir.Operand, ...], element: st
     if width < ir.TYPE_BYTES[element]:
         context.refuse(f"registers of {8 * width} bits are narrower than {element}")
     return width
-
-
-def _wanted(context: Context, item: ir.Operand, width: int) -> int:
-    return NONE if isinstance(item, ir.Discard) else context.register(item, width)
-
-
-def _element(element: str, width: int) -> tuple[str, int]:
-    """(element as "u32" or "s8", bytes of a register); unsigned if nothing is extended."""
-    size = ir.TYPE_BYTES[element]
-    signed = element.startswith("s") and size < width
-    return f"{'s' if signed else 'u'}{8 * size}", width
 
 
 def _check_count(context: Context, found: int, expected: int) -> None:

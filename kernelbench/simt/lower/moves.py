@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from kernelbench.simt import ir
-from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import Lowering, bytes_of, calculate, operands, take_apart
+from kernelbench.simt.lower.forms import Lowering, bytes_of, calculate, operands, take_apart, wanted
 from kernelbench.simt.lower.logic import predicates
 
 # Clocks: the number of instructions executed so far instead of cycles or nanoseconds.
@@ -28,9 +27,7 @@ def move(context: Context, one: ir.Instruction) -> None:
         context.emit(_pieces_name("join", width, pieces), d=context.destination(target, width), x=slots)
     elif isinstance(target, ir.Vector):
         pieces = _pieces(context, target, width)
-        slots = [
-            NONE if isinstance(item, ir.Discard) else context.register(item, width // len(pieces)) for item in pieces
-        ]
+        slots = [wanted(context, item, width // len(pieces)) for item in pieces]
         context.emit(_pieces_name("split", width, pieces), a=context.source_of(source, width), x=slots)
     elif isinstance(source, ir.Special) and CLOCKS.get(source.name) == width:
         context.emit(f"clock_{8 * width}", d=context.destination(target, width))

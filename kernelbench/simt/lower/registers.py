@@ -8,12 +8,14 @@ writes shares no slot with a register that the same instruction reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from heapq import heappop, heappush
+from operator import or_
 
 from kernelbench.simt import ir
-from kernelbench.simt.cfg import Block, ControlFlow
+from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.interface import LANES
 from kernelbench.simt.usage import registers_read, registers_written
 
@@ -29,15 +31,6 @@ class Slots:
     spans: Mapping[str, tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class Step:
-    """An instruction for the liveness analysis: numbers of registers, and whether it is unguarded."""
-
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    always: bool
-
-
 def slot_bytes(type_name: str) -> int:
     """Bytes of a register of this type: those of the type, at least 2."""
     return max(2, ir.TYPE_BYTES[type_name])
@@ -46,93 +39,51 @@ def slot_bytes(type_name: str) -> int:
 def allocate_registers(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
     """Slots of all registers that `code` uses. Registers that may be read before they are written are zeroed, and
     share no slot."""
-    numbers: dict[str, int] = {}
-    types: list[str] = []
-    steps = []
-    for one in code:
-        found = []
-        for registers in (registers_read(one), registers_written(one)):
-            for register in registers:
-                if register.type != "pred" and register.name not in numbers:
-                    numbers[register.name] = len(types)
-                    types.append(register.type)
-            found.append(tuple(numbers[register.name] for register in registers if register.type != "pred"))
-        steps.append(Step(found[0], found[1], one.guard is None))
-    spans = _spans(steps, flow.blocks, len(types))
-    for name in flow.undefined & numbers.keys():
-        spans[numbers[name]] = (0, len(code))
-    offsets, total = _packed(spans, [slot_bytes(type_name) for type_name in types])
-    by_name = {name: spans[number] for name, number in numbers.items()}
-    return Slots({name: offsets[number] for name, number in numbers.items()}, total, by_name)
+    uses = [
+        [register for register in (*registers_read(one), *registers_written(one)) if register.type != "pred"]
+        for one in code
+    ]
+    widths = {register.name: slot_bytes(register.type) for registers in uses for register in registers}
+    spans = _spans(uses, flow, widths)
+    spans |= dict.fromkeys(flow.undefined & widths.keys(), (0, len(code)))
+    offsets, total = _packed(spans, widths)
+    return Slots(offsets, total, spans)
 
 
-def _packed(spans: Sequence[tuple[int, int]], widths: Sequence[int]) -> tuple[list[int], int]:
-    """Offset of each interval, and total bytes."""
-    offsets = [0] * len(spans)
-    busy: dict[int, list[tuple[int, int]]] = {width: [] for width in widths}  # heaps of (end, offset)
+def _packed(spans: Mapping[str, tuple[int, int]], widths: Mapping[str, int]) -> tuple[dict[str, int], int]:
+    """Offset of each register, and total bytes."""
+    offsets: dict[str, int] = {}
+    busy: dict[int, list[tuple[int, int]]] = {width: [] for width in widths.values()}  # heaps of (end, offset)
     total = 0
-    for number in sorted(range(len(spans)), key=lambda number: spans[number]):
-        (start, end), slots = spans[number], busy[widths[number]]
+    for name, (start, end) in sorted(spans.items(), key=lambda one: one[1]):
+        slots = busy[widths[name]]
         if slots and slots[0][0] < start:
             _, offset = heappop(slots)
         else:
-            offset, total = total, total + LANES * widths[number]
+            offset, total = total, total + LANES * widths[name]
         heappush(slots, (end, offset))
-        offsets[number] = offset
+        offsets[name] = offset
     return offsets, total
 
 
-def _spans(steps: Sequence[Step], blocks: Sequence[Block], registers: int) -> list[tuple[int, int]]:
-    """First and last instruction where each register is used or live."""
-    if registers * len(blocks) > MOST_BITS:
-        return [(0, len(steps))] * registers
-    first, last = [len(steps)] * registers, [-1] * registers
-    for index, step in enumerate(steps):
-        for number in (*step.reads, *step.writes):
-            first[number], last[number] = min(first[number], index), index
-    alive = _alive(steps, blocks)
-    for block, at_start in zip(blocks, alive, strict=True):
-        for number in _bits(at_start):
-            first[number], last[number] = min(first[number], block.start), max(last[number], block.start)
-        for number in _bits(_any(alive[successor] for successor in block.successors)):
-            first[number], last[number] = min(first[number], block.end - 1), max(last[number], block.end - 1)
-    return list(zip(first, last, strict=True))
-
-
-def _alive(steps: Sequence[Step], blocks: Sequence[Block]) -> list[int]:
-    """Registers that are live at the start of each block, as bits. A guarded write does not end a live range."""
-    alive, kept = [], []
-    for block in blocks:
-        exposed, written = _summary(steps[block.start : block.end])
-        alive.append(_any(1 << number for number in exposed))
-        kept.append(~_any(1 << number for number in written))
-    changed = True
-    while changed:
-        changed = False
-        for number in reversed(range(len(blocks))):
-            after = _any(alive[successor] for successor in blocks[number].successors)
-            found = alive[number] | (after & kept[number])
-            changed = changed or found != alive[number]
-            alive[number] = found
-    return alive
-
-
-def _summary(steps: Sequence[Step]) -> tuple[set[int], set[int]]:
-    """Registers that are read before they are written, and registers that are always written."""
-    exposed: set[int] = set()
-    written: set[int] = set()
-    for step in steps:
-        exposed.update(number for number in step.reads if number not in written)
-        if step.always:
-            written.update(step.writes)
-    return exposed, written
-
-
-def _any(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
+def _spans(
+    uses: Sequence[Sequence[ir.Register]], flow: ControlFlow, widths: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
+    """First and last instruction where each register is used or live. `uses`: the registers of each instruction."""
+    if len(widths) * len(flow.blocks) > MOST_BITS:
+        return dict.fromkeys(widths, (0, len(uses)))
+    first, last = dict.fromkeys(widths, len(uses)), dict.fromkeys(widths, -1)
+    for index, registers in enumerate(uses):
+        for register in registers:
+            first[register.name], last[register.name] = min(first[register.name], index), index
+    for block, at_start in zip(flow.blocks, flow.live, strict=True):
+        at_end = reduce(or_, (flow.live[successor] for successor in block.successors), 0)
+        for place, live in ((block.start, at_start), (block.end - 1, at_end)):
+            for number in _bits(live):
+                name = flow.names[number]
+                if name in widths:  # no predicate
+                    first[name], last[name] = min(first[name], place), max(last[name], place)
+    return {name: (first[name], last[name]) for name in widths}
 
 
 def _bits(mask: int) -> Iterator[int]:

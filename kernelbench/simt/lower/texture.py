@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.forms import operands, wanted
 from kernelbench.simt.lower.memory import VECTORS
 
 RESULTS = ("f32", "s32", "u32")
@@ -25,7 +25,7 @@ def fetch(context: Context, one: ir.Instruction) -> None:
         context.refuse("not supported: these coordinates")
     target, place, *_ = operands(context, 2 + levels)
     handle, coordinates = _place(context, place, DIMENSIONS[geometry])
-    results = [NONE if isinstance(item, ir.Discard) else context.register(item, 4) for item in context.items(target)]
+    results = [wanted(context, item, 4) for item in context.items(target)]
     if len(results) != 4:
         context.refuse(f"{len(results)} registers for 4 results")
     context.emit(
@@ -39,19 +39,15 @@ def fetch(context: Context, one: ir.Instruction) -> None:
     )
 
 
-def load(context: Context, one: ir.Instruction) -> None:
-    """suld.b.geometry{.vector}.type.boundary {results}, [handle, {byte in a row, row}]."""
-    target, place = operands(context, 2)
-    _surface(context, one, place, context.items(target))
-
-
-def store(context: Context, one: ir.Instruction) -> None:
-    """sust.b.geometry{.vector}.type.boundary [handle, {byte in a row, row}], {values}."""
-    place, source = operands(context, 2)
-    _surface(context, one, place, context.items(source))
-
-
-def _surface(context: Context, one: ir.Instruction, place: ir.Operand, items: tuple[ir.Operand, ...]) -> None:
+def move(context: Context, one: ir.Instruction) -> None:
+    """suld.b.geometry{.vector}.type.boundary {results}, [handle, {byte in a row, row}]; of sust the place comes
+    first."""
+    registers, place = operands(context, 2)
+    take = context.destination
+    if one.opcode[0] == "sust":
+        registers, place, take = place, registers, context.source_of
+        context.ordered = True
+    items = context.items(registers)
     words = list(one.opcode[1:])
     vector = next((word for word in words if word in VECTORS), "")
     form = [word for word in words if word != vector]
@@ -63,7 +59,6 @@ def _surface(context: Context, one: ir.Instruction, place: ir.Operand, items: tu
     handle, coordinates = _place(context, place, DIMENSIONS[form[1]])
     unused = (NONE,) * (4 - len(items))
     width = max(ELEMENTS[form[2]], 2)
-    take = context.destination if one.opcode[0] == "suld" else context.source_of
     context.emit(
         one.opcode[0],
         a=handle,
@@ -73,7 +68,6 @@ def _surface(context: Context, one: ir.Instruction, place: ir.Operand, items: tu
         x=(*(take(item, width) for item in items), *unused, coordinates[2], DIMENSIONS[form[1]]),
         immediate=BOUNDARIES.index(form[3]),
     )
-    context.ordered = context.ordered or one.opcode[0] == "sust"
 
 
 def _place(context: Context, place: ir.Operand, dimensions: int) -> tuple[int, tuple[int, int, int]]:
@@ -90,4 +84,4 @@ def _place(context: Context, place: ir.Operand, dimensions: int) -> tuple[int, t
     return context.source(items[0], "u64"), (x, y, found[0] if layered else z)
 
 
-TABLE = {"tex": fetch, "suld": load, "sust": store}
+TABLE = {"tex": fetch, "suld": move, "sust": move}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import Form, Lowering, bytes_of, operands, take_apart
+from kernelbench.simt.lower.forms import Form, Lowering, bytes_of, operands, take_apart, wanted_predicate
 
 SHUFFLES = frozenset({"up", "down", "bfly", "idx"})
 VOTES = frozenset({"all", "any", "uni", "ballot"})
@@ -111,9 +111,7 @@ def _both(context: Context, operand: ir.Operand) -> tuple[ir.Operand, int]:
     """(result, index of its predicate or NONE)."""
     if not isinstance(operand, ir.Pair):
         return operand, NONE
-    if isinstance(operand.second, ir.Discard):
-        return operand.first, NONE
-    return operand.first, context.predicate(operand.second)[0]
+    return operand.first, wanted_predicate(context, operand.second)
 
 
 TABLE: dict[str, Lowering] = {

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NoReturn
+from math import prod
 
-from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import TYPE_BYTES
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import MOST_REGISTERS, MOST_VARIABLE_BYTES, quoted
+from kernelbench.simt.ptx.text import MOST_REGISTERS, MOST_VARIABLE_BYTES, quoted, refuse
 
 _REGISTER = re.compile(rf"({NAME})\s*(?:<\s*([0-9]{{1,9}})\s*>)?")
 _WORD = re.compile(r"\.[A-Za-z_][A-Za-z0-9_]*")
@@ -42,9 +41,7 @@ class Declared:
 
     def bytes(self, first: int = 0) -> int:
         """Total bytes; `first` replaces an open dimension."""
-        total = self.item_bytes
-        for dimension in self.dimensions:
-            total *= first if dimension is None else dimension
+        total = self.item_bytes * prod(first if size is None else size for size in self.dimensions)
         if total > MOST_VARIABLE_BYTES:
             refuse(f"{quoted(self.name)} has {total} bytes; at most {MOST_VARIABLE_BYTES}")
         return total
@@ -141,7 +138,3 @@ def _declared(text: str, type: str, lanes: int, alignment: int | None) -> Declar
     if len(dimensions) > _MOST_DIMENSIONS:
         refuse(f"more than {_MOST_DIMENSIONS} dimensions: {quoted(text)}")
     return Declared(match[1], type, lanes, alignment or TYPE_BYTES[type] * lanes, tuple(dimensions))
-
-
-def refuse(message: str) -> NoReturn:
-    raise PtxError(message)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Parameter
-from kernelbench.simt.ptx.declarations import declared_parameter, refuse
+from kernelbench.simt.ptx.declarations import declared_parameter
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import Text, quoted
+from kernelbench.simt.ptx.text import PRAGMA, Text, quoted, refuse
 
 _HEAD = re.compile(rf"\s*(?:\(([^()]*)\)\s*)?({NAME})\s*(?:\(([^()]*)\))?")
 _DIRECTIVE = re.compile(r"\s*(\.[a-z_]+)\s*((?:[0-9][0-9A-Za-z]*\s*,?\s*)*)")
-_PRAGMA = re.compile(r'\s*\.pragma\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
+_PRAGMA = re.compile(r"\s*\.pragma" + PRAGMA.pattern)
 _SIZES = {".maxntid": "maxntid", ".reqntid": "reqntid", ".reqnctapercluster": "cluster"}
 _IGNORED = {
     ".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank", ".explicitcluster", ".blocksareclusters",
@@ -61,8 +61,7 @@ def _directives(text: Text, position: int, header: Header) -> None:
         elif match[1] not in _IGNORED:
             refuse(f"directive {quoted(match[1])} is not known")
         position = match.end()
-    while text.text[position : position + 1].isspace():
-        position += 1
+    position = text.after_space(position)
     mark = text.text[position : position + 1]
     if mark not in ("{", ";") or not mark:
         refuse(f"expected '{{' or ';', got {quoted(text.text[position : position + 40])}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass, field
+from math import prod
 
 from kernelbench.simt.ir import TYPE_BYTES, Immediate, Relocation
-from kernelbench.simt.ptx.declarations import Declared, refuse
+from kernelbench.simt.ptx.declarations import Declared
 from kernelbench.simt.ptx.numbers import integer, number
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import MOST_IMAGE_BYTES, quoted
+from kernelbench.simt.ptx.text import MOST_IMAGE_BYTES, quoted, refuse
 
 _ADDRESS = re.compile(
     rf"(?:(generic)\s*\(\s*({NAME})\s*\)|({NAME}))\s*(?:([+-])\s*([0-9][0-9A-Za-z]*))?", re.IGNORECASE
@@ -49,9 +50,7 @@ def read(declared: Declared, text: str, room: int) -> tuple[int, bytes, tuple[Re
 def _items_in(declared: Declared, text: str) -> int:
     """Length of `x[]`: the items of its list, or, for a flat list of `x[][4]`, the rows that they fill."""
     items = split(_list_inside(text))
-    row = declared.item_bytes // TYPE_BYTES[declared.type]
-    for size in declared.dimensions[1:]:
-        row *= size or 0
+    row = declared.lanes * prod(size or 0 for size in declared.dimensions[1:])
     flat = row > 1 and not items[0].startswith("{")
     return -(-len(items) // row) if flat else len(items)
 
@@ -71,22 +70,15 @@ def _fill(filling: _Filling, text: str, extents: tuple[int, ...], offset: int) -
     inner = _list_inside(text)
     items = split(inner) if inner else []
     if not any(item.startswith("{") for item in items):
-        extents = (_product(extents),)  # a flat list fills row after row
+        extents = (prod(extents),)  # a flat list fills row after row
     if len(items) > extents[0]:
         refuse(f"{quoted(filling.declared.name)}: {len(items)} initial values for {extents[0]}")
-    stride = width * _product(extents[1:])
+    stride = width * prod(extents[1:])
     for index, item in enumerate(items):
         if len(extents) == 1:
             _put(filling, item, offset + index * stride, width)
         else:
             _fill(filling, item, extents[1:], offset + index * stride)
-
-
-def _product(extents: tuple[int, ...]) -> int:
-    total = 1
-    for extent in extents:
-        total *= extent
-    return total
 
 
 def _put(filling: _Filling, text: str, offset: int, width: int) -> None:

@@ -19,6 +19,7 @@ MOST_IMAGE_BYTES = 64 << 20  # of all initialised variables together
 
 # An unterminated comment or string matches up to the end of the text or line, so the search stays linear.
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', re.DOTALL)
+PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')  # what follows .pragma
 _QUOTED_IN_ERRORS = 60
 
 
@@ -56,6 +57,11 @@ class Text:
     def fail(self, position: int, message: str) -> NoReturn:
         raise PtxError(f"line {self.line(position)}: {message}")
 
+    def after_space(self, position: int) -> int:
+        while self.text[position : position + 1].isspace():
+            position += 1
+        return position
+
     def count(self, position: int) -> None:
         """Count a statement; too many are refused."""
         self._statements += 1
@@ -69,6 +75,11 @@ class Text:
             what = f"within {most} characters" if len(self.text) > start + most else "before the end of the text"
             self.fail(start, f"expected ';' {what} after {quoted(self.text[start : start + 200])}")
         return end
+
+
+def refuse(message: str) -> NoReturn:
+    """For a place that does not know its line; the reader of the statement adds it."""
+    raise PtxError(message)
 
 
 def quoted(text: str) -> str:

@@ -45,6 +45,13 @@ void watch_local(Warp& warp, const Instruction& instruction, u32 lanes, const u6
 void keep_for_later(Warp& warp, const Access& access, u64 window);
 void check_loads(Warp& warp, const Instruction& instruction);
 
+// access_global.cpp: the allocation that holds an address; null if none does.
+Allocation* allocation_at(const Launch& launch, u64 address);
+
+inline FaultKind outside(Purpose purpose) {
+    return purpose == Purpose::read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write;
+}
+
 using Resolve = void (*)(Warp&, const Instruction&, u32, Purpose, Access&);
 
 // tally.cpp: counts for any addresses.

@@ -73,10 +73,6 @@ void count_shared(Counters& counters, const Instruction& instruction, u32 bytes,
     count_conflict(counters, update ? 0 : passes, ideal);
 }
 
-FaultKind outside(Purpose purpose) {
-    return purpose == Purpose::read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write;
-}
-
 // Drops lanes that are misaligned or outside `size`; their faults show `window` + offset.
 void keep_good(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access, u64 size,
                u64 window) {
@@ -123,11 +119,9 @@ void access_cluster(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
                     const u32* ranks) {
     Block& own = *warp.state->block;
     u32 good = 0;
-    u32 same = 0;
-    for (u32 left = access.lanes; left; left &= ~same) {
+    for (u32 left = access.lanes, same; left; left &= ~same) {
         const u32 rank = ranks[first_lane(left)];
-        same = 0;
-        each_lane(left, [&](int lane) { same |= u32(ranks[lane] == rank) << lane; });
+        same = lanes_if(left, [&](int lane) { return ranks[lane] == rank; });
         if (rank >= warp.state->worker->cluster_blocks) {
             each_lane(same, [&](int lane) {
                 fault(warp, instruction, FaultKind::unwritten_window, lane,
@@ -244,21 +238,16 @@ void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Pu
 }
 
 void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
-    u32 global = 0, shared = 0, local = 0;
-    u32 ranks[LANES];
-    each_lane(access.lanes, [&](int lane) {
-        const u64 address = access.at[lane];
-        const u64 window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
-        const u32 bit = 1u << lane;
-        global |= window != SHARED_WINDOW && window != LOCAL_WINDOW ? bit : 0;
-        shared |= window == SHARED_WINDOW ? bit : 0;
-        local |= window == LOCAL_WINDOW ? bit : 0;
-        ranks[lane] = u32((address - SHARED_WINDOW) >> WINDOW_RANK_SHIFT);
-    });
+    const auto in = [&](u64 window) {
+        return lanes_if(access.lanes, [&](int lane) { return access.at[lane] >> WINDOW_SHIFT == window >> WINDOW_SHIFT; });
+    };
+    const u32 shared = in(SHARED_WINDOW), local = in(LOCAL_WINDOW), global = access.lanes & ~shared & ~local;
     if (global == access.lanes) {
         access_global(warp, instruction, bytes, purpose, access);
         return;
     }
+    u32 ranks[LANES];
+    each_lane(shared, [&](int lane) { ranks[lane] = u32((access.at[lane] - SHARED_WINDOW) >> WINDOW_RANK_SHIFT); });
     Access parts[3] = {access, access, access};
     parts[0].lanes = global;
     parts[1].lanes = shared;

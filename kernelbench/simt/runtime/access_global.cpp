@@ -8,13 +8,6 @@ namespace simt {
 
 namespace {
 
-Allocation* find(const Launch& launch, u64 address) {
-    Allocation* end = launch.allocations + launch.allocation_count;
-    Allocation* after = std::upper_bound(launch.allocations, end, address,
-                                         [](u64 value, const Allocation& one) { return value < one.begin; });
-    return after == launch.allocations ? nullptr : after - 1;
-}
-
 bool holds(const Allocation* allocation, u64 address, u64 bytes) {
     return allocation && address >= allocation->begin && address < allocation->end &&
            bytes <= allocation->end - address;
@@ -26,11 +19,8 @@ Allocation* locate(Worker& worker, u32 position, u64 address, u64 bytes) {
     if (holds(hint, address, bytes)) [[likely]] {
         return hint;
     }
-    Allocation* found = find(*worker.launch, address);
-    if (!holds(found, address, bytes)) {
-        return nullptr;
-    }
-    return hint = found;
+    Allocation* found = allocation_at(*worker.launch, address);
+    return holds(found, address, bytes) ? hint = found : nullptr;
 }
 
 // Inputs must not change, because all implementations of a case share them.
@@ -143,17 +133,19 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
 
 // Lanes with an aligned address; the others get a fault.
 u32 aligned(Warp& warp, const Instruction& instruction, u32 bytes, const Access& access) {
-    u32 good = access.lanes;
-    each_lane(access.lanes, [&](int lane) {
-        if (access.at[lane] & (bytes - 1)) {
-            fault(warp, instruction, FaultKind::misaligned, lane, access.at[lane]);
-            good &= ~(1u << lane);
-        }
-    });
-    return good;
+    const u32 crooked = lanes_if(access.lanes, [&](int lane) { return access.at[lane] & (bytes - 1); });
+    each_lane(crooked, [&](int lane) { fault(warp, instruction, FaultKind::misaligned, lane, access.at[lane]); });
+    return access.lanes & ~crooked;
 }
 
 }  // namespace
+
+Allocation* allocation_at(const Launch& launch, u64 address) {
+    Allocation* end = launch.allocations + launch.allocation_count;
+    Allocation* after = std::upper_bound(launch.allocations, end, address,
+                                         [](u64 value, const Allocation& one) { return value < one.begin; });
+    return after != launch.allocations && address < after[-1].end ? after - 1 : nullptr;
+}
 
 u8* access_global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32 bytes,
                         Purpose purpose) {
@@ -165,11 +157,8 @@ u8* access_global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u6
     counters.ideal_sectors += (bytes + 31) >> SECTOR_SHIFT;
     Allocation* allocation = locate(worker, warp.state->position, address, bytes);
     if (!allocation) {
-        const Allocation* around = find(*worker.launch, address);
-        const bool begins = holds(around, address, 1);
-        fault(warp, instruction,
-              purpose == Purpose::read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write, lane,
-              begins ? around->end : address);
+        const Allocation* around = allocation_at(*worker.launch, address);
+        fault(warp, instruction, outside(purpose), lane, around ? around->end : address);
         return nullptr;
     }
     if (forbidden(*allocation, purpose)) {
@@ -203,9 +192,7 @@ void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
     each_lane(good, [&](int lane) {
         Allocation* allocation = locate(worker, state.position, access.at[lane], bytes);
         if (!allocation) {
-            const bool read = purpose == Purpose::read;
-            fault(warp, instruction, read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write, lane,
-                  access.at[lane]);
+            fault(warp, instruction, outside(purpose), lane, access.at[lane]);
             good &= ~(1u << lane);
             return;
         }

@@ -5,19 +5,19 @@
 namespace simt {
 namespace {
 
-// first + second + carry, where terms(lane, first, second) says what is added. The carry goes out
-// where the sum passes the width of T.
-template <class T, class Terms>
-void add_with_carry(Warp& warp, const Instruction& instruction, u32 lanes, Terms terms) {
+// d = first and second and the carry, combined by `step`; terms(lane, first, second) says what the two are. The carry
+// goes out where step(a, b, &result) passes the width of T.
+template <class T, class Step, class Terms>
+void combine_with_carry(Warp& warp, const Instruction& instruction, u32 lanes, Step step, Terms terms) {
     T* d = lanes_of<T>(warp.registers, instruction.d);
     const bool reads = instruction.f & READS_CARRY;
     u32 carried = 0;
     each_lane(lanes, [&](int lane) {
-        T first, second, sum;
+        T first, second, result;
         terms(lane, first, second);
-        bool over = __builtin_add_overflow(first, second, &sum);
-        over |= __builtin_add_overflow(sum, static_cast<T>(reads && has(warp.carry, lane)), &sum);
-        d[lane] = sum;
+        bool over = step(first, second, &result);
+        over |= step(result, static_cast<T>(reads && has(warp.carry, lane)), &result);
+        d[lane] = result;
         carried |= static_cast<u32>(over) << lane;
     });
     if (instruction.f & WRITES_CARRY) {
@@ -25,30 +25,14 @@ void add_with_carry(Warp& warp, const Instruction& instruction, u32 lanes, Terms
     }
 }
 
-template <class T>
-void subtract_with_borrow(Warp& warp, const Instruction& instruction, u32 lanes) {
-    const T* a = lanes_of<T>(warp.registers, instruction.a);
-    const T* b = lanes_of<T>(warp.registers, instruction.b);
-    T* d = lanes_of<T>(warp.registers, instruction.d);
-    const bool reads = instruction.f & READS_CARRY;
-    u32 borrowed = 0;
-    each_lane(lanes, [&](int lane) {
-        T difference;
-        bool under = __builtin_sub_overflow(a[lane], b[lane], &difference);
-        under |= __builtin_sub_overflow(difference, static_cast<T>(reads && has(warp.carry, lane)), &difference);
-        d[lane] = difference;
-        borrowed |= static_cast<u32>(under) << lane;
-    });
-    if (instruction.f & WRITES_CARRY) {
-        warp.carry = (warp.carry & ~lanes) | borrowed;
-    }
-}
+constexpr auto ADD = [](auto a, auto b, auto* sum) { return __builtin_add_overflow(a, b, sum); };
+constexpr auto SUBTRACT = [](auto a, auto b, auto* difference) { return __builtin_sub_overflow(a, b, difference); };
 
-template <class T>
-void add(Warp& warp, const Instruction& instruction, u32 lanes) {
+template <class T, class Step>
+void combine(Warp& warp, const Instruction& instruction, u32 lanes, Step step) {
     const T* a = lanes_of<T>(warp.registers, instruction.a);
     const T* b = lanes_of<T>(warp.registers, instruction.b);
-    add_with_carry<T>(warp, instruction, lanes, [&](int lane, T& first, T& second) {
+    combine_with_carry<T>(warp, instruction, lanes, step, [&](int lane, T& first, T& second) {
         first = a[lane];
         second = b[lane];
     });
@@ -60,7 +44,7 @@ void multiply_add(Warp& warp, const Instruction& instruction, u32 lanes) {
     const Operand* a = lanes_of<Operand>(warp.registers, instruction.a);
     const Operand* b = lanes_of<Operand>(warp.registers, instruction.b);
     const T* c = lanes_of<T>(warp.registers, instruction.c);
-    add_with_carry<T>(warp, instruction, lanes, [&](int lane, T& first, T& second) {
+    combine_with_carry<T>(warp, instruction, lanes, ADD, [&](int lane, T& first, T& second) {
         const Wide product = static_cast<Wide>(a[lane]) * static_cast<Wide>(b[lane]);
         first = static_cast<T>(HIGH ? product >> (8 * sizeof(T)) : product);
         second = c[lane];
@@ -70,8 +54,8 @@ void multiply_add(Warp& warp, const Instruction& instruction, u32 lanes) {
 }  // namespace
 
 #define FOR_EACH_WIDTH(T) \
-    OPERATION(add_carry_##T) { add<T>(warp, instruction, lanes); } \
-    OPERATION(sub_carry_##T) { subtract_with_borrow<T>(warp, instruction, lanes); }
+    OPERATION(add_carry_##T) { combine<T>(warp, instruction, lanes, ADD); } \
+    OPERATION(sub_carry_##T) { combine<T>(warp, instruction, lanes, SUBTRACT); }
 FOR_EACH_WIDTH(u32)
 FOR_EACH_WIDTH(u64)
 

@@ -39,15 +39,6 @@ void compute_sine(Warp& warp, const Instruction& instruction, u32 lanes) {
 
 }  // namespace
 
-#define FORM(operation, type, Format, PER_LANE, expression) \
-    OPERATION(operation##_any_##type) { \
-        using Value = Format::Value; \
-        compute<Format, PER_LANE>(warp, instruction, lanes, [](Value a, Value b, Value) -> Value { \
-            static_cast<void>(b); \
-            return expression; \
-        }); \
-    }
-
 BINARY(div_f32, f32, f32, f32, a / b)
 BINARY(div_f64, f64, f64, f64, a / b)
 BINARY(div_approx_f32, f32, f32, f32, quick_quotient(a, b))

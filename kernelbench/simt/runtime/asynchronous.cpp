@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "access.hpp"
+#include "lanes.hpp"
 
 using namespace simt;
 
@@ -16,11 +17,8 @@ void read_global(Warp& warp, const Instruction& instruction, u32 lanes, u32 byte
     source.b = 8;
     source.immediate = s32(instruction.x[0]);
     Access access;
-    u32 whole = 0, part = 0;
-    each_lane(lanes, [&](int lane) {
-        whole |= u32(sizes[lane] >= bytes) << lane;
-        part |= u32(sizes[lane] > 0 && sizes[lane] < bytes) << lane;
-    });
+    const u32 whole = lanes_if(lanes, [&](int lane) { return sizes[lane] >= bytes; });
+    u32 part = lanes_if(lanes & ~whole, [&](int lane) { return sizes[lane] > 0; });
     if (whole) {
         access.lanes = whole;
         form_addresses(warp, source, access.at);
@@ -30,7 +28,7 @@ void read_global(Warp& warp, const Instruction& instruction, u32 lanes, u32 byte
         });
     }
     for (u32 k = 0; part; ++k) {  // byte by byte, as access_global takes only powers of two
-        each_lane(part, [&](int lane) { part &= ~(u32(k >= sizes[lane]) << lane); });
+        part = lanes_if(part, [&](int lane) { return k < sizes[lane]; });
         if (!part) {
             break;
         }
@@ -65,12 +63,6 @@ void copy(Warp& warp, const Instruction& instruction, u32 lanes) {
 
 }  // namespace
 
-extern "C" void op_cpasync_4(Warp& warp, const Instruction& instruction, u32 lanes) {
-    copy<4>(warp, instruction, lanes);
-}
-extern "C" void op_cpasync_8(Warp& warp, const Instruction& instruction, u32 lanes) {
-    copy<8>(warp, instruction, lanes);
-}
-extern "C" void op_cpasync_16(Warp& warp, const Instruction& instruction, u32 lanes) {
-    copy<16>(warp, instruction, lanes);
-}
+OPERATION(cpasync_4) { copy<4>(warp, instruction, lanes); }
+OPERATION(cpasync_8) { copy<8>(warp, instruction, lanes); }
+OPERATION(cpasync_16) { copy<16>(warp, instruction, lanes); }

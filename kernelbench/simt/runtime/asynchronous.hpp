@@ -19,6 +19,9 @@ Place shared_place(Warp& warp, const Instruction& instruction, u32 lane, u64 add
 // Whether `bytes` at the place are within the shared memory; a fault if not.
 bool check_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u64 bytes, Purpose purpose);
 
+// Counts a bulk access to shared memory: a wavefront per 128 bytes.
+void count_bulk(Warp& warp, u32 bytes);
+
 // In strict launches: reports uninitialised reads and hazards.
 void watch_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes, Purpose purpose);
 

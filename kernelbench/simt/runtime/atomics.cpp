@@ -8,13 +8,6 @@ using namespace simt;
 
 namespace {
 
-template <class T>
-T value_at(u64 address) {
-    T value;
-    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(T));
-    return value;
-}
-
 // Replaces the value at each lane's address by next(lane, old), and writes the old value to d.
 template <class T, class Next>
 void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve, Next next) {
@@ -24,10 +17,10 @@ void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Resolv
     resolve(warp, instruction, sizeof(T), Purpose::update, access);
     T* result = instruction.d == NONE ? nullptr : lanes_of<T>(warp.registers, instruction.d);
     each_lane(access.lanes, [&](int lane) {
-        const T old = value_at<T>(access.at[lane]);
-        const T changed = next(lane, old);
+        u8* at = reinterpret_cast<u8*>(access.at[lane]);
+        const T old = value_at<T>(at), changed = next(lane, old);
         warp.state->worker->changes += std::memcmp(&old, &changed, sizeof(T)) != 0;
-        std::memcpy(reinterpret_cast<void*>(access.at[lane]), &changed, sizeof(T));
+        std::memcpy(at, &changed, sizeof(T));
         if (result) {
             result[lane] = old;
         }

@@ -23,11 +23,6 @@ f32 combined(f32 a, f32 b) {
     }
 }
 
-template <Rule RULE>
-f32 apply(f32 a, f32 b) {
-    return combined<RULE>(a, b);
-}
-
 // An f16 or bf16 in its 16 bits; the sum of two is exact enough in f32 to be rounded again.
 template <Rule RULE, class Format>
 u16 apply(u16 a, u16 b) {
@@ -83,7 +78,7 @@ u32 apply_pair(u32 a, u32 b) {
     SIMT_VECTOR(space, name, f16x2, u32, apply_pair<rule, Half>)                     \
     SIMT_VECTOR(space, name, bf16x2, u32, apply_pair<rule, Bfloat>)
 #define SIMT_VECTORS(space)                                                          \
-    SIMT_VECTOR(space, add, f32, f32, apply<Rule::add>)                              \
+    SIMT_VECTOR(space, add, f32, f32, combined<Rule::add>)                           \
     SIMT_HALVES(space, add, Rule::add)                                               \
     SIMT_HALVES(space, min, Rule::minimum)                                           \
     SIMT_HALVES(space, max, Rule::maximum)

@@ -8,8 +8,6 @@ using namespace simt;
 
 namespace {
 
-constexpr u32 WAVEFRONT_BYTES = 128;
-
 u64 source_of(const Warp& warp, const Instruction& instruction, u32 lane) {
     const s64 displacement = s64(u64(instruction.x[1]) | u64(instruction.x[2]) << 32);
     return address_of(warp, instruction.c, instruction.x[0], displacement, lane);
@@ -34,11 +32,7 @@ bool fits(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32
 // One lane's bytes in shared memory; null after a fault.
 u8* shared_bytes(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes,
                  Purpose purpose) {
-    Counters& counters = warp.state->worker->counters[warp.state->position];
-    const u64 passes = (bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
-    ++counters.shared_requests;
-    counters.wavefronts += passes;
-    counters.ideal_wavefronts += passes;
+    count_bulk(warp, bytes);
     if (!place.owner || !fits(warp, instruction, lane, SHARED_WINDOW + place.offset, bytes) ||
         !check_place(warp, instruction, lane, place, bytes, purpose)) {
         return nullptr;

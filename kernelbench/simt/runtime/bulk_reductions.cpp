@@ -13,10 +13,7 @@ namespace {
 template <class Rule, class T>
 bool combine(u8* to, const u8* from, u32 bytes) {
     for (u32 k = 0; k + sizeof(T) <= bytes; k += sizeof(T)) {
-        T old, value;
-        std::memcpy(&old, to + k, sizeof(T));
-        std::memcpy(&value, from + k, sizeof(T));
-        const T result = Rule::apply(old, value);
+        const T result = Rule::apply(value_at<T>(to + k), value_at<T>(from + k));
         std::memcpy(to + k, &result, sizeof(T));
     }
     return true;

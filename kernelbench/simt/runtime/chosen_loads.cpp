@@ -15,7 +15,7 @@ void check_loads(Warp& warp, const Instruction& instruction) {
     for (u32 loads = *word++; loads; --loads) {
         const Instruction& load = warp.state->worker->launch->code[*word++];
         const u32 bytes = *word++;
-        u32 lanes = warp.active, shared = 0, local = 0;
+        u32 lanes = warp.active;
         for (u32 conditions = *word++; conditions; --conditions, ++word) {
             lanes &= lanes_where(warp, *word >> 1, *word & 1);
         }
@@ -23,9 +23,9 @@ void check_loads(Warp& warp, const Instruction& instruction) {
         u64 offsets[LANES];
         each_lane(lanes, [&](int lane) {
             offsets[lane] = kept[lane] << (64 - WINDOW_SHIFT) >> (64 - WINDOW_SHIFT);
-            shared |= u32(kept[lane] >= SHARED_WINDOW && kept[lane] < LOCAL_WINDOW) << lane;
-            local |= u32(kept[lane] >= LOCAL_WINDOW) << lane;
         });
+        const u32 local = lanes_if(lanes, [&](int lane) { return kept[lane] >= LOCAL_WINDOW; });
+        const u32 shared = lanes_if(lanes & ~local, [&](int lane) { return kept[lane] >= SHARED_WINDOW; });
         if (shared) {
             watch_shared(warp, load, shared, offsets, bytes, Purpose::read, *warp.state->block, nullptr);
         }

@@ -71,6 +71,16 @@ inline void read_floats(const Warp& warp, const Instruction& instruction, f64* t
     }
 }
 
+// Two operands of f32 as pairs, b the lower and a the upper one.
+inline void read_two(const Warp& warp, const Instruction& instruction, f32* pairs) {
+    const f32* upper = lanes_of<f32>(warp.registers, instruction.a);
+    const f32* lower = lanes_of<f32>(warp.registers, instruction.b);
+    for (int lane = 0; lane < LANES; ++lane) {
+        pairs[2 * lane] = lower[lane];
+        pairs[2 * lane + 1] = upper[lane];
+    }
+}
+
 inline void round_to_whole(f64* values, u32 direction) {
     for (int lane = 0; lane < LANES; ++lane) {
         const f64 value = values[lane];

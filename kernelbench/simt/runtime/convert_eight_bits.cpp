@@ -1,6 +1,6 @@
 // cvt between pairs of 8-bit floating-point numbers (e4m3, e5m2) and pairs of f16 or two f32. The pairs take 16 bits;
 // the first operand of two is the upper one. Conversions to 8 bits saturate to the largest finite number.
-#include "floats.hpp"
+#include "convert.hpp"
 
 namespace simt {
 namespace {
@@ -64,13 +64,8 @@ void encode(Warp& warp, const Instruction& instruction, u32 lanes, f32* values) 
 
 template <class Format>
 void encode_two(Warp& warp, const Instruction& instruction, u32 lanes) {
-    const f32* upper = lanes_of<f32>(warp.registers, instruction.a);
-    const f32* lower = lanes_of<f32>(warp.registers, instruction.b);
     f32 values[2 * LANES];
-    for (int lane = 0; lane < LANES; ++lane) {
-        values[2 * lane] = lower[lane];
-        values[2 * lane + 1] = upper[lane];
-    }
+    read_two(warp, instruction, values);
     encode<Format>(warp, instruction, lanes, values);
 }
 

@@ -136,13 +136,8 @@ void double_from_integer(Warp& warp, const Instruction& instruction, u32 lanes) 
 template <class Format>
 void pack(Warp& warp, const Instruction& instruction, u32 lanes, f32 most) {
     const u32 modifiers = modifiers_of(instruction);
-    const f32* upper = lanes_of<f32>(warp.registers, instruction.a);
-    const f32* lower = lanes_of<f32>(warp.registers, instruction.b);
     f32 values[2 * LANES];
-    for (int lane = 0; lane < LANES; ++lane) {
-        values[2 * lane] = lower[lane];
-        values[2 * lane + 1] = upper[lane];
-    }
+    read_two(warp, instruction, values);
     limit_all<2 * LANES, f32>(values, modifiers);
     if (modifiers & SATURATE_FINITE) {
         limit_magnitude<2 * LANES, f32>(values, most);

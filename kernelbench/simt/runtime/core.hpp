@@ -1,5 +1,7 @@
-// The lowered instruction, and access to registers.
+// The lowered instruction, and access to registers and bytes.
 #pragma once
+
+#include <cstring>
 
 #include "numbers.hpp"
 
@@ -27,6 +29,20 @@ struct Instruction {
 template <class T>
 inline T* lanes_of(u8* registers, u32 offset) {
     return reinterpret_cast<T*>(registers + offset);
+}
+
+// The bytes at an address, aligned or not, as T.
+template <class T>
+inline T value_at(const void* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+template <class To, class From>
+inline To bits_as(From from) {
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    return value_at<To>(&from);
 }
 
 }  // namespace simt

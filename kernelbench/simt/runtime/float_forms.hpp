@@ -39,15 +39,6 @@ void compute_extreme(Warp& warp, const Instruction& instruction, u32 lanes) {
 
 }  // namespace simt
 
-#define FORM(operation, type, Format, PER_LANE, expression) \
-    OPERATION(operation##_any_##type) { \
-        using Value = Format::Value; \
-        compute<Format, PER_LANE>(warp, instruction, lanes, [](Value a, Value b, Value c) -> Value { \
-            static_cast<void>(b); \
-            static_cast<void>(c); \
-            return expression; \
-        }); \
-    }
 #define FOR_EACH_FORMAT(type, Format, PER_LANE) \
     FORM(add, type, Format, PER_LANE, a + b) \
     FORM(sub, type, Format, PER_LANE, a - b) \

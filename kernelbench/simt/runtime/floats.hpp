@@ -18,14 +18,6 @@ inline u32 modifiers_of(const Instruction& instruction) {
     return static_cast<u32>(instruction.immediate);
 }
 
-template <class To, class From>
-inline To bits_as(From from) {
-    static_assert(sizeof(To) == sizeof(From), "the same bits");
-    To to;
-    std::memcpy(&to, &from, sizeof(To));
-    return to;
-}
-
 constexpr u32 SIGN_32 = 0x80000000u;
 constexpr u32 NAN_32 = 0x7fffffffu;  // the NaN that operations of PTX make
 constexpr u64 NAN_64 = 0x7fffffffffffffffull;
@@ -88,37 +80,30 @@ inline f32 fused(f32 a, f32 b, f32 c) {
 
 // ---- Formats: how the elements of a register become f32 or f64, and back ----------------------------
 
-struct Single {
-    using Element = f32;
-    using Value = f32;
-    static constexpr f32 LEAST_NORMAL = 0x1p-126f;
-    static constexpr u32 EXPONENT = 0x7f800000u, SIGN = SIGN_32;
+template <class T>
+struct Unconverted {
+    using Element = T;
+    using Value = T;
 
     template <int COUNT>
-    static void read(const f32* from, f32* to) {
-        std::memcpy(to, from, COUNT * sizeof(f32));
+    static void read(const T* from, T* to) {
+        std::memcpy(to, from, COUNT * sizeof(T));
     }
     template <int COUNT>
-    static void write(const f32* from, f32* to, u32) {
-        std::memcpy(to, from, COUNT * sizeof(f32));
+    static void write(const T* from, T* to, u32) {
+        std::memcpy(to, from, COUNT * sizeof(T));
     }
+};
+
+struct Single : Unconverted<f32> {
+    static constexpr f32 LEAST_NORMAL = 0x1p-126f;
+    static constexpr u32 EXPONENT = 0x7f800000u, SIGN = SIGN_32;
     static f32 fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 };
 
-struct Double {
-    using Element = f64;
-    using Value = f64;
+struct Double : Unconverted<f64> {
     static constexpr f64 LEAST_NORMAL = 0;  // there is no .ftz
     static constexpr u64 EXPONENT = ~0ull, SIGN = 0;
-
-    template <int COUNT>
-    static void read(const f64* from, f64* to) {
-        std::memcpy(to, from, COUNT * sizeof(f64));
-    }
-    template <int COUNT>
-    static void write(const f64* from, f64* to, u32) {
-        std::memcpy(to, from, COUNT * sizeof(f64));
-    }
     static f64 fma(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 };
 
@@ -215,28 +200,18 @@ inline void limit_all(Value* values, u32 modifiers) {
 // ---- min and max ------------------------------------------------------------------------------------
 
 // The larger of two, -0 < +0; of a number and a NaN the number (a NaN with KEEP_NAN).
-template <bool LARGER>
-inline f32 extreme(f32 a, f32 b, bool keep_nan) {
-    const u32 left = bits_as<u32>(a), right = bits_as<u32>(b);
-    const u32 equal = LARGER ? left & right : left | right;  // differ by the sign of zero, if at all
+template <bool LARGER, class T>
+inline T extreme(T a, T b, bool keep_nan) {
+    using Bits = std::conditional_t<sizeof(T) == sizeof(u32), u32, u64>;
+    constexpr Bits NAN_BITS = sizeof(T) == sizeof(u32) ? NAN_32 : NAN_64;
+    const Bits left = bits_as<Bits>(a), right = bits_as<Bits>(b);
+    const Bits equal = LARGER ? left & right : left | right;  // differ by the sign of zero, if at all
     const bool first = LARGER ? a > b : a < b;
-    const u32 ordered = a == b ? equal : first ? left : right;
+    const Bits ordered = a == b ? equal : first ? left : right;
     const bool left_nan = a != a, right_nan = b != b;
     const bool none = keep_nan ? left_nan | right_nan : left_nan & right_nan;
-    const u32 number = left_nan ? right : right_nan ? left : ordered;
-    return bits_as<f32>(none ? NAN_32 : number);
-}
-
-template <bool LARGER>
-inline f64 extreme(f64 a, f64 b, bool keep_nan) {
-    const u64 left = bits_as<u64>(a), right = bits_as<u64>(b);
-    const u64 equal = LARGER ? left & right : left | right;
-    const bool first = LARGER ? a > b : a < b;
-    const u64 ordered = a == b ? equal : first ? left : right;
-    const bool left_nan = a != a, right_nan = b != b;
-    const bool none = keep_nan ? left_nan | right_nan : left_nan & right_nan;
-    const u64 number = left_nan ? right : right_nan ? left : ordered;
-    return bits_as<f64>(none ? NAN_64 : number);
+    const Bits number = left_nan ? right : right_nan ? left : ordered;
+    return bits_as<T>(none ? NAN_BITS : number);
 }
 
 // ---- An operation on elements of a format -----------------------------------------------------------
@@ -292,3 +267,14 @@ inline void compute(Warp& warp, const Instruction& instruction, u32 lanes, F f) 
 }
 
 }  // namespace simt
+
+// The form of an operation that reads modifiers from `immediate`.
+#define FORM(operation, type, Format, PER_LANE, expression) \
+    OPERATION(operation##_any_##type) { \
+        using Value = Format::Value; \
+        compute<Format, PER_LANE>(warp, instruction, lanes, [](Value a, Value b, Value c) -> Value { \
+            static_cast<void>(b); \
+            static_cast<void>(c); \
+            return expression; \
+        }); \
+    }

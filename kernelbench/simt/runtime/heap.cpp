@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "access.hpp"
 #include "lanes.hpp"
-#include "machine.hpp"
 
 using namespace simt;
 
@@ -15,24 +15,19 @@ namespace {
 constexpr u64 UNIT = 16;
 enum UnitState : u8 { FREE, FIRST, MORE };
 
-u8* local_at(const Warp& warp, const Instruction& instruction, u32 lane, u32 offset) {
-    const u64 frame = lanes_of<u64>(warp.registers, instruction.c)[lane];
-    return warp.state->local + u64(lane) * warp.state->worker->launch->local_bytes + frame + offset;
+u64 frame_of(const Warp& warp, const Instruction& instruction, u32 lane) {
+    return lanes_of<u64>(warp.registers, instruction.c)[lane];
 }
 
 u64 argument_of(const Warp& warp, const Instruction& instruction, u32 lane) {
-    u64 value;
-    std::memcpy(&value, local_at(warp, instruction, lane, instruction.a), sizeof(value));
-    return value;
+    return read_local<u64>(warp, lane, frame_of(warp, instruction, lane) + instruction.a);
 }
 
 // New memory has no contents yet.
 void forget(const Launch& launch, u64 begin, u64 bytes) {
-    for (u32 k = 0; k < launch.allocation_count; ++k) {
-        const Allocation& one = launch.allocations[k];
-        if (one.begin == launch.heap && one.states) {
-            std::memset(one.states + (begin - one.begin), UNTOUCHED, bytes);
-        }
+    const Allocation* heap = allocation_at(launch, begin);
+    if (heap && heap->states) {
+        std::memset(heap->states + (begin - heap->begin), UNTOUCHED, bytes);
     }
 }
 
@@ -76,11 +71,7 @@ OPERATION(malloc) {
     const Launch& launch = *warp.state->worker->launch;
     each_lane(lanes, [&](int lane) {
         const u64 found = allocated(launch, argument_of(warp, instruction, u32(lane)));
-        u8* const to = local_at(warp, instruction, u32(lane), instruction.d);
-        std::memcpy(to, &found, sizeof(found));
-        if (warp.state->local_states) {
-            std::memset(warp.state->local_states + (to - warp.state->local), 1, sizeof(found));
-        }
+        write_local(warp, u32(lane), frame_of(warp, instruction, u32(lane)) + instruction.d, found);
     });
 }
 

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <thread>
+#include <type_traits>
 
 #include "access.hpp"
+#include "update_rules.hpp"
 
 namespace simt {
 
@@ -27,13 +29,9 @@ inline u64 scrambled(u64 seed, u64 index) {
 
 // Natural logarithm of a normal number, to about 1e-7: mantissa in [sqrt(1/2), sqrt(2)), then an atanh series.
 inline f32 logarithm(f32 x) {
-    u32 bits;
-    std::memcpy(&bits, &x, 4);
-    const u32 shifted = bits - 0x3f3504f3u;
+    const u32 shifted = bits_as<u32>(x) - 0x3f3504f3u;
     const s32 exponent = s32(shifted) >> 23;
-    const u32 mantissa_bits = (shifted & 0x007fffffu) + 0x3f3504f3u;
-    f32 mantissa;
-    std::memcpy(&mantissa, &mantissa_bits, 4);
+    const f32 mantissa = bits_as<f32>((shifted & 0x007fffffu) + 0x3f3504f3u);
     const f32 s = (mantissa - 1.0f) / (mantissa + 1.0f);
     const f32 t = s * s;
     const f32 series = 2.0f * s * (1.0f + t * (0.33333333f + t * (0.2f + t * (0.14285715f + t * 0.11111111f))));
@@ -92,43 +90,30 @@ void masked(const Generator& generator, u64 first, f32* out) {
     }
 }
 
-inline u16 to_bf16(f32 value) {
-    u32 bits;
-    std::memcpy(&bits, &value, 4);
-    return u16((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+// Integers are rounded down, so that `uniform` of [0, 10) gives 0 to 9.
+template <class T>
+T converted(f32 value) {
+    if constexpr (std::is_same_v<T, bf16>) {
+        return narrowed(value);
+    } else if constexpr (std::is_integral_v<T>) {
+        return T(s64(__builtin_floorf(value)));
+    } else {
+        return T(value);
+    }
 }
 
 template <class T>
 void put(const f32* values, u32 count, u8* to) {
-    T converted[BATCH];
+    T elements[BATCH];
     for (u32 k = 0; k < BATCH; ++k) {
-        converted[k] = T(values[k]);
+        elements[k] = converted<T>(values[k]);
     }
-    std::memcpy(to, converted, count * sizeof(T));
-}
-
-// Integers are rounded down, so that `uniform` of [0, 10) gives 0 to 9.
-template <class T>
-void put_integer(const f32* values, u32 count, u8* to) {
-    T converted[BATCH];
-    for (u32 k = 0; k < BATCH; ++k) {
-        converted[k] = T(s64(__builtin_floorf(values[k])));
-    }
-    std::memcpy(to, converted, count * sizeof(T));
-}
-
-void put_bf16(const f32* values, u32 count, u8* to) {
-    u16 converted[BATCH];
-    for (u32 k = 0; k < BATCH; ++k) {
-        converted[k] = to_bf16(values[k]);
-    }
-    std::memcpy(to, converted, count * sizeof(u16));
+    std::memcpy(to, elements, count * sizeof(T));
 }
 
 using Put = void (*)(const f32*, u32, u8*);
-constexpr Put PUTS[] = {put<f32>,          put<f16>,         put_bf16,         put<f64>,
-                        put_integer<s8>,   put_integer<u8>,  put_integer<s16>, put_integer<u16>,
-                        put_integer<s32>,  put_integer<u32>, put_integer<s64>, put_integer<u64>};
+constexpr Put PUTS[] = {put<f32>, put<f16>, put<bf16>, put<f64>, put<s8>,  put<u8>,
+                        put<s16>, put<u16>, put<s32>,  put<u32>, put<s64>, put<u64>};
 
 void fill(const Generator& generator, u64 first, u64 last, u8* to) {
     const u32 size = TYPE_BYTES[generator.type];

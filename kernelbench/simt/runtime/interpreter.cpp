@@ -87,11 +87,9 @@ void table_branch(WarpState& state, const Instruction& instruction, u32 lanes, C
         push_path(state, next, meet_at, stays);
         ++paths;
     }
-    u32 same = 0;
-    for (u32 left = lanes; left; left &= ~same) {
+    for (u32 left = lanes, same; left; left &= ~same) {
         const u32 target = targets[first_lane(left)];
-        same = 0;
-        each_lane(left, [&](int lane) { same |= u32(targets[lane] == target) << lane; });
+        same = lanes_if(left, [&](int lane) { return targets[lane] == target; });
         push_path(state, target, meet_at, same);
         ++paths;
     }

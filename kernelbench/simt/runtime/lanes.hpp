@@ -88,53 +88,39 @@ private:
     alignas(64) T buffer_[LANES * PER_LANE];
 };
 
+// d = f(an element of each operand), for all elements.
+template <class D, int PER_LANE, class F, class... Operands>
+inline void map_elements(Warp& warp, const Instruction& instruction, u32 lanes, F f, const Operands*... from) {
+    Result<D, PER_LANE> result(warp, instruction.d, lanes);
+    D* d = result.data();
+#pragma GCC ivdep
+    for (int element = 0; element < LANES * PER_LANE; ++element) {
+        d[element] = f(from[element]...);
+    }
+}
+
 // d[lane] = f(a[lane], ..), with operands from instruction.a, b, c in this order.
 template <class D, class A, class F>
 inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
-    const A* a = lanes_of<A>(warp.registers, instruction.a);
-    Result<D> result(warp, instruction.d, lanes);
-    D* d = result.data();
-#pragma GCC ivdep
-    for (int lane = 0; lane < LANES; ++lane) {
-        d[lane] = f(a[lane]);
-    }
+    map_elements<D, 1>(warp, instruction, lanes, f, lanes_of<A>(warp.registers, instruction.a));
 }
 
 template <class D, class A, class B, class F>
 inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
-    const A* a = lanes_of<A>(warp.registers, instruction.a);
-    const B* b = lanes_of<B>(warp.registers, instruction.b);
-    Result<D> result(warp, instruction.d, lanes);
-    D* d = result.data();
-#pragma GCC ivdep
-    for (int lane = 0; lane < LANES; ++lane) {
-        d[lane] = f(a[lane], b[lane]);
-    }
+    map_elements<D, 1>(warp, instruction, lanes, f, lanes_of<A>(warp.registers, instruction.a),
+                       lanes_of<B>(warp.registers, instruction.b));
 }
 
 template <class D, class A, class B, class C, class F>
 inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
-    const A* a = lanes_of<A>(warp.registers, instruction.a);
-    const B* b = lanes_of<B>(warp.registers, instruction.b);
-    const C* c = lanes_of<C>(warp.registers, instruction.c);
-    Result<D> result(warp, instruction.d, lanes);
-    D* d = result.data();
-#pragma GCC ivdep
-    for (int lane = 0; lane < LANES; ++lane) {
-        d[lane] = f(a[lane], b[lane], c[lane]);
-    }
+    map_elements<D, 1>(warp, instruction, lanes, f, lanes_of<A>(warp.registers, instruction.a),
+                       lanes_of<B>(warp.registers, instruction.b), lanes_of<C>(warp.registers, instruction.c));
 }
 
 template <class T, class F>
 inline void map_pairs(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
-    const T* a = lanes_of<T>(warp.registers, instruction.a);
-    const T* b = lanes_of<T>(warp.registers, instruction.b);
-    Result<T, 2> result(warp, instruction.d, lanes);
-    T* d = result.data();
-#pragma GCC ivdep
-    for (int element = 0; element < 2 * LANES; ++element) {
-        d[element] = f(a[element], b[element]);
-    }
+    map_elements<T, 2>(warp, instruction, lanes, f, lanes_of<T>(warp.registers, instruction.a),
+                       lanes_of<T>(warp.registers, instruction.b));
 }
 
 // Mask of the lanes for which f(lane) is true. Two steps, because compared types may differ in width from the mask.
@@ -164,6 +150,27 @@ constexpr T most(T a, T b) {
 template <class T>
 constexpr T within(T value, T low, T high) {
     return value < low ? low : value > high ? high : value;
+}
+
+template <class T>
+constexpr bool compares(Comparison how, T a, T b) {
+    const bool unordered = (a != a) | (b != b);
+    switch (how) {
+        case Comparison::eq: return a == b;
+        case Comparison::ne: return (a != b) & !unordered;
+        case Comparison::lt: return a < b;
+        case Comparison::le: return a <= b;
+        case Comparison::gt: return a > b;
+        case Comparison::ge: return a >= b;
+        case Comparison::equ: return (a == b) | unordered;
+        case Comparison::neu: return a != b;
+        case Comparison::ltu: return !(a >= b);
+        case Comparison::leu: return !(a > b);
+        case Comparison::gtu: return !(a <= b);
+        case Comparison::geu: return !(a < b);
+        case Comparison::num: return !unordered;
+        default: return unordered;
+    }
 }
 
 }  // namespace simt

@@ -9,29 +9,8 @@ namespace simt {
 namespace {
 
 template <Comparison HOW, class T>
-constexpr bool compares(T a, T b) {
-    const bool unordered = (a != a) | (b != b);
-    switch (HOW) {
-        case Comparison::eq: return a == b;
-        case Comparison::ne: return (a != b) & !unordered;
-        case Comparison::lt: return a < b;
-        case Comparison::le: return a <= b;
-        case Comparison::gt: return a > b;
-        case Comparison::ge: return a >= b;
-        case Comparison::equ: return (a == b) | unordered;
-        case Comparison::neu: return a != b;
-        case Comparison::ltu: return !(a >= b);
-        case Comparison::leu: return !(a > b);
-        case Comparison::gtu: return !(a <= b);
-        case Comparison::geu: return !(a < b);
-        case Comparison::num: return !unordered;
-        default: return unordered;
-    }
-}
-
-template <Comparison HOW, class T>
 u32 compare(const T* a, const T* b) {
-    return lanes_that([&](int lane) { return compares<HOW, T>(a[lane], b[lane]); });
+    return lanes_that([&](int lane) { return compares(HOW, a[lane], b[lane]); });
 }
 
 template <class T>

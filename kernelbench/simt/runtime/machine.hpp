@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <vector>
 
 #include "warp.hpp"
@@ -208,6 +209,25 @@ struct alignas(128) Worker {
     bool stopped, cut_short;
     std::atomic<u64>* last_block;    // later blocks need not run, because this one does not terminate
 };
+
+// One lane's local memory.
+inline u8* local_at(const Warp& warp, u32 lane, u64 offset) {
+    return warp.state->local + u64(lane) * warp.state->worker->launch->local_bytes + offset;
+}
+
+template <class T>
+T read_local(const Warp& warp, u32 lane, u64 offset) {
+    return value_at<T>(local_at(warp, lane, offset));
+}
+
+template <class T>
+void write_local(Warp& warp, u32 lane, u64 offset, const T& value) {
+    u8* const to = local_at(warp, lane, offset);
+    std::memcpy(to, &value, sizeof(T));
+    if (u8* states = warp.state->local_states) {
+        std::memset(states + (to - warp.state->local), 1, sizeof(T));
+    }
+}
 
 // interpreter.cpp: runs the warp until it waits, exits, or has used `left`.
 void run_warp(WarpState& state);

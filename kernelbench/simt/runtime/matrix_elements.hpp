@@ -75,4 +75,43 @@ inline void put_float(Warp& warp, bool half, u32 offset, u32 lane, u32 element, 
     }
 }
 
+// Calls put(row, column, bits) for all elements of A or B in up to `count` registers; `place` tells the place of one.
+template <class Place, class Put>
+void read_elements(const Warp& warp, const u32* offsets, u32 count, u32 bits, Place place, Put put) {
+    const u32 per_register = 32 / bits, mask = bits == 32 ? ALL : (1u << bits) - 1;
+    for (u32 index = 0; index < count && offsets[index] != NONE; ++index) {
+        const u32* values = lanes_of<u32>(warp.registers, offsets[index]);
+        for (u32 lane = 0; lane < LANES; ++lane) {
+            for (u32 element = 0; element < per_register; ++element) {
+                const Element at = place(lane, index, element);
+                put(at.row, at.column, values[lane] >> (element * bits) & mask);
+            }
+        }
+    }
+}
+
+// Calls body(offset, lane, element, place) for the elements of C or D in up to `count` registers.
+template <class Body>
+void each_sum(const Shape3& shape, const u32* offsets, u32 count, u32 per_register, Body body) {
+    for (u32 index = 0; index < count && offsets[index] != NONE; ++index) {
+        for (u32 lane = 0; lane < LANES; ++lane) {
+            for (u32 element = 0; element < per_register; ++element) {
+                body(offsets[index], lane, element, place_in_c(shape, per_register, lane, index, element));
+            }
+        }
+    }
+}
+
+// C += A B.
+template <class Matrices>
+void add_products(Matrices& matrices, const Shape3& shape) {
+    for (u32 row = 0; row < shape.m; ++row) {
+        for (u32 k = 0; k < shape.k; ++k) {
+            for (u32 column = 0; column < shape.n; ++column) {
+                matrices.c[row][column] += matrices.a[row][k] * matrices.b[k][column];
+            }
+        }
+    }
+}
+
 }  // namespace simt

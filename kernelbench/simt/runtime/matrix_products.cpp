@@ -29,61 +29,30 @@ const u32* offsets_of(const Warp& warp, const Instruction& instruction, u32 oper
     return lanes_of<u32>(warp.registers, instruction.a) + operand * MOST_REGISTERS;
 }
 
-// Calls put(row, column, bits) for all elements of A or B; `place` tells the place of one.
-template <class Place, class Put>
-void read(const Warp& warp, const u32* offsets, u32 bits, Place place, Put put) {
-    const u32 per_register = 32 / bits, mask = bits == 32 ? ALL : (1u << bits) - 1;
-    for (u32 index = 0; index < MOST_REGISTERS && offsets[index] != NONE; ++index) {
-        const u32* values = lanes_of<u32>(warp.registers, offsets[index]);
-        for (u32 lane = 0; lane < LANES; ++lane) {
-            for (u32 element = 0; element < per_register; ++element) {
-                const Element at = place(lane, index, element);
-                put(at.row, at.column, values[lane] >> (element * bits) & mask);
-            }
-        }
-    }
-}
-
 template <class T, class Decode>
 void read_factors(const Warp& warp, const Instruction& instruction, const Product& product, Matrices<T>& matrices,
                   Decode decode) {
     const u32 per_a = 32 / bits_of(product.a), per_b = 32 / bits_of(product.b);
-    read(warp, offsets_of(warp, instruction, 1), bits_of(product.a),
-         [&](u32 lane, u32 index, u32 element) { return place_in_a(product.shape, per_a, lane, index, element); },
-         [&](u32 row, u32 k, u32 bits) { matrices.a[row][k] = decode(product.a, bits); });
-    read(warp, offsets_of(warp, instruction, 2), bits_of(product.b),
-         [&](u32 lane, u32 index, u32 element) { return place_in_b(product.shape, per_b, lane, index, element); },
-         [&](u32 k, u32 column, u32 bits) { matrices.b[k][column] = decode(product.b, bits); });
-}
-
-// Calls body(offset, lane, index, element, place) for the elements of C or D.
-template <class Body>
-void each_sum(const Shape3& shape, const u32* offsets, u32 per_register, Body body) {
-    for (u32 index = 0; index < MOST_REGISTERS && offsets[index] != NONE; ++index) {
-        for (u32 lane = 0; lane < LANES; ++lane) {
-            for (u32 element = 0; element < per_register; ++element) {
-                body(offsets[index], lane, element, place_in_c(shape, per_register, lane, index, element));
-            }
-        }
-    }
+    read_elements(
+        warp, offsets_of(warp, instruction, 1), MOST_REGISTERS, bits_of(product.a),
+        [&](u32 lane, u32 index, u32 element) { return place_in_a(product.shape, per_a, lane, index, element); },
+        [&](u32 row, u32 k, u32 bits) { matrices.a[row][k] = decode(product.a, bits); });
+    read_elements(
+        warp, offsets_of(warp, instruction, 2), MOST_REGISTERS, bits_of(product.b),
+        [&](u32 lane, u32 index, u32 element) { return place_in_b(product.shape, per_b, lane, index, element); },
+        [&](u32 k, u32 column, u32 bits) { matrices.b[k][column] = decode(product.b, bits); });
 }
 
 void multiply_floats(Warp& warp, const Instruction& instruction, const Product& product) {
     static thread_local Matrices<f64> matrices;
     const Shape3& shape = product.shape;
     read_factors(warp, instruction, product, matrices, float_of);
-    each_sum(shape, offsets_of(warp, instruction, 3), product.half_c ? 2 : 1,
+    each_sum(shape, offsets_of(warp, instruction, 3), MOST_REGISTERS, product.half_c ? 2 : 1,
              [&](u32 offset, u32 lane, u32 element, Element at) {
                  matrices.c[at.row][at.column] = float_at(warp, product.half_c, offset, lane, element);
              });
-    for (u32 row = 0; row < shape.m; ++row) {
-        for (u32 k = 0; k < shape.k; ++k) {
-            for (u32 column = 0; column < shape.n; ++column) {
-                matrices.c[row][column] += matrices.a[row][k] * matrices.b[k][column];
-            }
-        }
-    }
-    each_sum(shape, offsets_of(warp, instruction, 0), product.half_d ? 2 : 1,
+    add_products(matrices, shape);
+    each_sum(shape, offsets_of(warp, instruction, 0), MOST_REGISTERS, product.half_d ? 2 : 1,
              [&](u32 offset, u32 lane, u32 element, Element at) {
                  put_float(warp, product.half_d, offset, lane, element, matrices.c[at.row][at.column]);
              });
@@ -160,11 +129,11 @@ void multiply_integers(Warp& warp, const Instruction& instruction, const Product
     static thread_local Matrices<s32> matrices;
     const Shape3& shape = product.shape;
     read_factors(warp, instruction, product, matrices, integer_of);
-    each_sum(shape, offsets_of(warp, instruction, 3), 1, [&](u32 offset, u32 lane, u32, Element at) {
+    each_sum(shape, offsets_of(warp, instruction, 3), MOST_REGISTERS, 1, [&](u32 offset, u32 lane, u32, Element at) {
         matrices.c[at.row][at.column] = lanes_of<s32>(warp.registers, offset)[lane];
     });
     const bool exclusive = product.a == Operand::b1 && !product.with_and;
-    each_sum(shape, offsets_of(warp, instruction, 0), 1, [&](u32 offset, u32 lane, u32, Element at) {
+    each_sum(shape, offsets_of(warp, instruction, 0), MOST_REGISTERS, 1, [&](u32 offset, u32 lane, u32, Element at) {
         s64 sum = matrices.c[at.row][at.column];
         for (u32 k = 0; k < shape.k; ++k) {
             const s32 a = matrices.a[at.row][k], b = matrices.b[k][at.column];

@@ -207,11 +207,10 @@ void give_up_waiting(WarpState& state) {
 }
 
 u64 awaited_bits(WarpState& state) {
-    u64 at[LANES], bits;
+    u64 at[LANES];
     form_addresses(state.warp, *state.waiting_at, at);
     const u32 offset = u32(at[first_lane(state.waiting_lanes)]) & RANK_OFFSET;
-    std::memcpy(&bits, state.block->shared + offset, sizeof(bits));
-    return bits;
+    return value_at<u64>(state.block->shared + offset);
 }
 
 // c: arrivals of each phase.

@@ -7,18 +7,12 @@
 
 namespace simt {
 
-// The register's value after a load of Element: sign- or zero-extended.
-template <class Element, class Register>
-inline Register extended(Element value) {
-    return static_cast<Register>(value);
-}
-
 template <class Element, class Register>
 void load_contiguous(Warp& warp, const Instruction& instruction, const Element* from, u32 count) {
     if (count == 1) {
         Register* to = lanes_of<Register>(warp.registers, instruction.x[0]);
         for (int lane = 0; lane < LANES; ++lane) {
-            to[lane] = extended<Element, Register>(from[lane]);
+            to[lane] = static_cast<Register>(from[lane]);
         }
         return;
     }
@@ -28,7 +22,7 @@ void load_contiguous(Warp& warp, const Instruction& instruction, const Element* 
         }
         Register* to = lanes_of<Register>(warp.registers, instruction.x[k]);
         for (int lane = 0; lane < LANES; ++lane) {
-            to[lane] = extended<Element, Register>(from[u32(lane) * count + k]);
+            to[lane] = static_cast<Register>(from[u32(lane) * count + k]);
         }
     }
 }
@@ -58,12 +52,12 @@ void load(Warp& warp, const Instruction& instruction, u32 lanes, Resolve resolve
         if (access.shape == Shape::uniform) {
             const Element value = reinterpret_cast<const Element*>(access.at[0])[k];
             for (int lane = 0; lane < LANES; ++lane) {
-                to[lane] = extended<Element, Register>(value);
+                to[lane] = static_cast<Register>(value);
             }
             continue;
         }
         each_lane(access.lanes, [&](int lane) {
-            to[lane] = extended<Element, Register>(reinterpret_cast<const Element*>(access.at[lane])[k]);
+            to[lane] = static_cast<Register>(reinterpret_cast<const Element*>(access.at[lane])[k]);
         });
         each_lane(lanes & ~access.lanes, [&](int lane) { std::memset(&to[lane], POISON, sizeof(Register)); });
     }

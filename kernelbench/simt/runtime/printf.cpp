@@ -27,28 +27,19 @@ struct Bytes {
         if (offset + sizeof(T) > count) {
             return false;
         }
-        std::memcpy(&value, begin + offset, sizeof(T));
+        value = value_at<T>(begin + offset);
         return true;
     }
 };
-
-u8* local_of(const Warp& warp, u32 lane) {
-    return warp.state->local + u64(lane) * warp.state->worker->launch->local_bytes;
-}
 
 Bytes bytes_at(const Warp& warp, u32 lane, u64 address) {
     const Launch& launch = *warp.state->worker->launch;
     if (address >> WINDOW_SHIFT == LOCAL_WINDOW >> WINDOW_SHIFT) {
         const u64 offset = address - LOCAL_WINDOW;
-        return offset < launch.local_bytes ? Bytes{local_of(warp, lane) + offset, launch.local_bytes - offset} : Bytes{};
+        return offset < launch.local_bytes ? Bytes{local_at(warp, lane, offset), launch.local_bytes - offset} : Bytes{};
     }
-    for (u32 k = 0; k < launch.allocation_count; ++k) {
-        const Allocation& one = launch.allocations[k];
-        if (address >= one.begin && address < one.end) {
-            return {reinterpret_cast<const u8*>(address), one.end - address};
-        }
-    }
-    return {};
+    const Allocation* one = allocation_at(launch, address);
+    return one ? Bytes{reinterpret_cast<const u8*>(address), one->end - address} : Bytes{};
 }
 
 std::string text_at(const Warp& warp, u32 lane, u64 address) {
@@ -154,12 +145,6 @@ std::string formatted(const Warp& warp, u32 lane, const std::string& format, Arg
     return text;
 }
 
-u64 value_at(const Warp& warp, u32 lane, u32 offset) {
-    u64 value;
-    std::memcpy(&value, local_of(warp, lane) + offset, sizeof(value));
-    return value;
-}
-
 void append(Launch& launch, const std::string& text) {
     static std::mutex mutex;
     const std::lock_guard<std::mutex> guard(mutex);
@@ -176,14 +161,11 @@ extern "C" void op_printf(Warp& warp, const Instruction& instruction, u32 lanes)
     each_lane(lanes, [&](int lane) {
         const u32 number = u32(lane);
         const u32 frame = u32(lanes_of<u64>(warp.registers, instruction.c)[lane]);
-        Arguments arguments(bytes_at(warp, number, value_at(warp, number, frame + instruction.b)));
-        text += formatted(warp, number, text_at(warp, number, value_at(warp, number, frame + instruction.a)), arguments);
+        const u64 format = read_local<u64>(warp, number, frame + instruction.a);
+        Arguments arguments(bytes_at(warp, number, read_local<u64>(warp, number, frame + instruction.b)));
+        text += formatted(warp, number, text_at(warp, number, format), arguments);
         if (instruction.d != NONE) {
-            std::memcpy(local_of(warp, number) + frame + instruction.d, &arguments.taken, sizeof(arguments.taken));
-            if (warp.state->local_states) {
-                const u64 size = warp.state->worker->launch->local_bytes;
-                std::memset(warp.state->local_states + number * size + frame + instruction.d, 1, sizeof(arguments.taken));
-            }
+            write_local(warp, number, frame + instruction.d, arguments.taken);
         }
     });
     append(*warp.state->worker->launch, text);

@@ -34,10 +34,17 @@ bool check_place(Warp& warp, const Instruction& instruction, u32 lane, const Pla
     if (place.offset <= size && bytes <= size - place.offset) {
         return true;
     }
-    const bool read = purpose == Purpose::read;
-    fault(warp, instruction, read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write, lane,
-          SHARED_WINDOW + std::max<u64>(place.offset, size));
+    fault(warp, instruction, outside(purpose), lane, SHARED_WINDOW + std::max<u64>(place.offset, size));
     return false;
+}
+
+void count_bulk(Warp& warp, u32 bytes) {
+    constexpr u32 WAVEFRONT_BYTES = 128;
+    Counters& counters = warp.state->worker->counters[warp.state->position];
+    const u64 passes = (bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
+    ++counters.shared_requests;
+    counters.wavefronts += passes;
+    counters.ideal_wavefronts += passes;
 }
 
 void watch_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes,

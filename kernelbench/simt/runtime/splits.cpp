@@ -25,9 +25,7 @@ void restart_checks(Split& split) {
 u64 mixed(u64 state, const void* memory, size_t bytes) {
     const char* from = static_cast<const char*>(memory);
     for (size_t k = 0; k + sizeof(u64) <= bytes; k += sizeof(u64)) {
-        u64 word;
-        std::memcpy(&word, from + k, sizeof(word));
-        state = (state ^ word) * 0x9e3779b97f4a7c15ull;
+        state = (state ^ value_at<u64>(from + k)) * 0x9e3779b97f4a7c15ull;
         state ^= state >> 29;
     }
     return state;

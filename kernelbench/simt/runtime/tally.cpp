@@ -142,19 +142,12 @@ struct Queue {
     }
 };
 
-template <class Chosen>
-u32 lanes_where(u32 lanes, Chosen chosen) {
-    u32 found = 0;
-    each_lane(lanes, [&](int lane) { found |= u32(bool(chosen(lane))) << lane; });
-    return found;
-}
-
 Queue lines_of_group(const u64* addresses, u32 lanes, u32 group) {
     Queue found;
-    u32 left = lanes_where(lanes, [&](int lane) { return line_group(addresses[lane]) == group; });
+    u32 left = lanes_if(lanes, [&](int lane) { return line_group(addresses[lane]) == group; });
     while (left) {
         const u64 line = addresses[first_lane(left)] >> LINE_SHIFT;
-        found.add(lanes_where(left, [&](int lane) { return addresses[lane] >> LINE_SHIFT == line; }));
+        found.add(lanes_if(left, [&](int lane) { return addresses[lane] >> LINE_SHIFT == line; }));
         left &= ~found.items[found.count - 1];
     }
     return found;
@@ -179,7 +172,7 @@ Losers losers(const u64* addresses, const Queue& queue, u32 lanes) {
                 return;  // another bank
             }
             if (item_of[other] < item_of[lane]) {
-                found.held |= lanes_where(queue.items[item_of[lane]], [&](int mate) {
+                found.held |= lanes_if(queue.items[item_of[lane]], [&](int mate) {
                     return (addresses[mate] ^ addresses[lane]) >> SECTOR_SHIFT == 0;
                 });
             } else {
@@ -192,9 +185,9 @@ Losers losers(const u64* addresses, const Queue& queue, u32 lanes) {
 
 // Whether a lane that repeats an address is in the same group of four lanes as the first lane with that address.
 bool repeats_nearby(const u64* addresses, u32 firsts, u32 repeats) {
-    return lanes_where(repeats, [&](int lane) {
+    return lanes_if(repeats, [&](int lane) {
         const u32 near = firsts & (15u << (lane & ~3));
-        return lanes_where(near, [&](int other) { return addresses[other] == addresses[lane]; });
+        return lanes_if(near, [&](int other) { return addresses[other] == addresses[lane]; });
     });
 }
 

@@ -15,7 +15,7 @@ namespace simt {
 namespace {
 
 constexpr u64 MAGIC = 0x31504d4f534e4554ull;
-constexpr u32 MAP_BYTES = 128, MAP_ALIGNMENT = 64, WAVEFRONT_BYTES = 128;
+constexpr u32 MAP_BYTES = 128, MAP_ALIGNMENT = 64;
 
 // What one lane asks for.
 struct Copy {
@@ -75,14 +75,6 @@ void read_row(const Copy& copy, u32 begin, u8* row) {
     }
 }
 
-void count_shared(Warp& warp, u32 bytes) {
-    Counters& counters = warp.state->worker->counters[warp.state->position];
-    const u64 passes = (bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
-    ++counters.shared_requests;
-    counters.wavefronts += passes;
-    counters.ideal_wavefronts += passes;
-}
-
 // The bytes of a row in global memory, of which a copy counts one request.
 u8* global_row(Warp& warp, const Instruction& instruction, u32 lane, const TensorRow& row, Purpose purpose) {
     u8* const found = access_global_bytes(warp, instruction, lane, row.address, row.bytes, purpose);
@@ -119,7 +111,7 @@ void write_box(Warp& warp, const Instruction& instruction, u32 lane, const Copy&
         watch_row(warp, instruction, lane, copy, number * bytes, Purpose::write);
         write_row(copy, number * bytes, box.data() + size_t(number) * bytes);
     }
-    count_shared(warp, copy.map.bytes());
+    count_bulk(warp, copy.map.bytes());
     ++warp.state->worker->changes;
 }
 
@@ -138,7 +130,7 @@ void each_stored_row(Warp& warp, const Instruction& instruction, u32 lane, Purpo
     const u32 bytes = copy.map.row_bytes();
     std::vector<u8> from(bytes);
     count_request(warp);
-    count_shared(warp, copy.map.bytes());
+    count_bulk(warp, copy.map.bytes());
     for (u32 number = 0; number < copy.map.rows(); ++number) {
         const TensorRow row = row_of(copy.map, copy.start, number);
         watch_row(warp, instruction, lane, copy, number * bytes, Purpose::read);
@@ -161,11 +153,8 @@ bool read_map(Warp& warp, const Instruction& instruction, u32 lane, u64 address,
     const u8* from = nullptr;
     if (address < launch.parameter_bytes && MAP_BYTES <= launch.parameter_bytes - address) {
         from = launch.parameters + address;
-    }
-    for (u32 k = 0; k < launch.allocation_count && !from; ++k) {
-        const Allocation& one = launch.allocations[k];
-        from = address >= one.begin && address < one.end && MAP_BYTES <= one.end - address
-                   ? reinterpret_cast<const u8*>(address) : nullptr;
+    } else if (const Allocation* one = allocation_at(launch, address); one && MAP_BYTES <= one->end - address) {
+        from = reinterpret_cast<const u8*>(address);
     }
     if (from) {
         std::memcpy(&map, from, sizeof(map));

@@ -49,13 +49,8 @@ struct Descriptor {
 static_assert(sizeof(Descriptor) == 64);
 
 bool is_within(const Launch& launch, u64 address, u64 bytes, bool from_begin) {
-    for (u32 k = 0; k < launch.allocation_count; ++k) {
-        const Allocation& one = launch.allocations[k];
-        if (address >= one.begin && address < one.end) {
-            return bytes <= one.end - address && (!from_begin || address == one.begin);
-        }
-    }
-    return false;
+    const Allocation* one = allocation_at(launch, address);
+    return one && bytes <= one->end - address && (!from_begin || address == one->begin);
 }
 
 // Calls body(lane, descriptor) for each lane with a handle; others get a fault.
@@ -71,7 +66,7 @@ void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body bod
         if (handle != known || !known) {
             known = 0;
             if (is_within(launch, handle, sizeof(Descriptor), true)) {
-                std::memcpy(&descriptor, reinterpret_cast<const void*>(handle), sizeof(Descriptor));
+                descriptor = value_at<Descriptor>(reinterpret_cast<const void*>(handle));
                 const bool good = descriptor.magic == MAGIC && descriptor.dimensions == dimensions &&
                                   is_within(launch, descriptor.data, descriptor.bytes(), false);
                 known = good ? handle : 0;
@@ -83,6 +78,10 @@ void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body bod
             fault(warp, instruction, FaultKind::invalid_operand, u32(lane), handle);
         }
     });
+}
+
+s32 coordinate(const Warp& warp, u32 slot, u32 lane) {
+    return slot == NONE ? 0 : lanes_of<s32>(warp.registers, slot)[lane];
 }
 
 // ---- Textures ---------------------------------------------------------------------------------------
@@ -105,13 +104,6 @@ s64 texel_index(const Descriptor& texture, s64 index, u32 size) {
     }
 }
 
-template <class T>
-T texel_at(const u8* from) {
-    T value;
-    std::memcpy(&value, from, sizeof(T));
-    return value;
-}
-
 // One channel as the bits of a result; integers become fractions of their largest value if the result is a float.
 u32 channel_bits(const Descriptor& texture, const u8* from, Result4 result) {
     const auto integer = [&](s64 value, f32 largest) {
@@ -119,17 +111,17 @@ u32 channel_bits(const Descriptor& texture, const u8* from, Result4 result) {
     };
     switch (texture.texel) {
         case Texel::f16:
-            return bits_as<u32>(f32(texel_at<f16>(from)));
+            return bits_as<u32>(f32(value_at<f16>(from)));
         case Texel::u8:
-            return integer(texel_at<u8>(from), 255);
+            return integer(value_at<u8>(from), 255);
         case Texel::s8:
-            return integer(texel_at<s8>(from), 127);
+            return integer(value_at<s8>(from), 127);
         case Texel::u16:
-            return integer(texel_at<u16>(from), 65535);
+            return integer(value_at<u16>(from), 65535);
         case Texel::s16:
-            return integer(texel_at<s16>(from), 32767);
+            return integer(value_at<s16>(from), 32767);
         default:
-            return texel_at<u32>(from);
+            return value_at<u32>(from);
     }
 }
 
@@ -186,9 +178,9 @@ u32 filtered_bits(const Descriptor& texture, f32 x, f32 y, f32 z, s64 layer, u32
 // The host address of an access, or null: outside, where a store does nothing and a load gives 0.
 u8* surface_at(Warp& warp, const Instruction& instruction, u32 lane, const Descriptor& surface) {
     const auto boundary = Boundary(instruction.immediate);
-    s64 x = lanes_of<s32>(warp.registers, instruction.b)[lane];
-    s64 y = instruction.c == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.c)[lane];
-    s64 z = instruction.x[4] == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.x[4])[lane];
+    s64 x = coordinate(warp, instruction.b, lane);
+    s64 y = coordinate(warp, instruction.c, lane);
+    s64 z = coordinate(warp, instruction.x[4], lane);
     const s64 bytes = instruction.f, last = s64(surface.row_bytes()) - bytes, last_row = s64(surface.height) - 1;
     const s64 last_slice = s64(surface.slices) - 1;
     const bool crooked = x % bytes != 0 || last < 0;
@@ -231,19 +223,19 @@ OPERATION(tex) {
         }
         u32 values[LANES] = {};
         each_handle(warp, instruction, lanes, [&](u32 lane, Descriptor texture) {
-            const u32 first = lanes_of<u32>(warp.registers, instruction.b)[lane];
-            const u32 second = instruction.c == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.c)[lane];
-            const u32 third = instruction.x[4] == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.x[4])[lane];
+            const s32 first = coordinate(warp, instruction.b, lane);
+            const s32 second = coordinate(warp, instruction.c, lane);
+            const s32 third = coordinate(warp, instruction.x[4], lane);
             if (is_whole) {  // of linear memory: 0 outside
                 texture.mode = AddressMode::border;
-                values[lane] = fetch(texture, s32(first), s32(second), s32(third), channel, result);
+                values[lane] = fetch(texture, first, second, third, channel, result);
                 return;
             }
             const f32 scale_x = texture.normalized ? f32(texture.width) : 1;
             const f32 scale_y = texture.normalized ? f32(texture.height) : 1;
             const f32 x = bits_as<f32>(first) * scale_x, y = bits_as<f32>(second) * scale_y;
             const f32 z = bits_as<f32>(third) * (texture.normalized ? f32(texture.slices) : 1);
-            const s64 layer = s64(third);
+            const s64 layer = u32(third);
             values[lane] = texture.linear && result == Result4::f32
                                ? filtered_bits(texture, x, y, z, layer, channel)
                                : fetch(texture, floor_of(x), floor_of(y), texture.has_depth() ? floor_of(z) : layer,

@@ -1,9 +1,7 @@
 // What atomics and bulk reductions do to a value in memory.
 #pragma once
 
-#include <cstring>
-
-#include "numbers.hpp"
+#include "core.hpp"
 
 namespace simt {
 
@@ -18,18 +16,14 @@ struct bf16x2 {
 };
 
 inline f32 widened(bf16 value) {
-    const u32 bits = u32(value.bits) << 16;
-    f32 result;
-    std::memcpy(&result, &bits, sizeof(result));
-    return result;
+    return bits_as<f32>(u32(value.bits) << 16);
 }
 
 inline bf16 narrowed(f32 value) {
     if (value != value) {
         return {0x7fff};
     }
-    u32 bits;
-    std::memcpy(&bits, &value, sizeof(bits));
+    const u32 bits = bits_as<u32>(value);
     return {u16((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16)};
 }
 

@@ -34,23 +34,6 @@ s64 extended(u32 value, u32 bits, bool is_signed) {
     return is_signed ? s64(s32(value << unused) >> unused) : s64(value << unused >> unused);
 }
 
-bool compared(Comparison comparison, s64 a, s64 b) {
-    switch (comparison) {
-        case Comparison::eq:
-            return a == b;
-        case Comparison::ne:
-            return a != b;
-        case Comparison::lt:
-            return a < b;
-        case Comparison::le:
-            return a <= b;
-        case Comparison::gt:
-            return a > b;
-        default:
-            return a >= b;
-    }
-}
-
 s64 first_step(const Form& form, s64 a, s64 b) {
     const s64 amount = form.number ? b & 31 : least<s64>(b, 32);
     switch (form.step) {
@@ -71,7 +54,7 @@ s64 first_step(const Form& form, s64 a, s64 b) {
         case Step::right:
             return a >> amount;
         default:
-            return compared(Comparison(form.number), a, b);
+            return compares(Comparison(form.number), a, b);
     }
 }
 

@@ -73,4 +73,12 @@ inline void each_lane(u32 lanes, Body body) {
     }
 }
 
+// Those of `lanes` for which holds(lane).
+template <class Holds>
+inline u32 lanes_if(u32 lanes, Holds holds) {
+    u32 found = 0;
+    each_lane(lanes, [&](int lane) { found |= u32(bool(holds(lane))) << lane; });
+    return found;
+}
+
 }  // namespace simt

@@ -36,9 +36,10 @@ u32 each_group(Warp& warp, const Instruction& instruction, u32 lanes, Body body)
     return right;
 }
 
-void write_all(Warp& warp, const Instruction& instruction, u32 lanes, u32 value) {
-    Result<u32> result(warp, instruction.d, lanes);
-    u32* d = result.data();
+template <class T>
+void write_all(Warp& warp, const Instruction& instruction, u32 lanes, T value) {
+    Result<T> result(warp, instruction.d, lanes);
+    T* d = result.data();
     for (int lane = 0; lane < LANES; ++lane) {
         d[lane] = value;
     }
@@ -232,10 +233,6 @@ OPERATION(elect) {
 // %clock, %clock64 and %globaltimer: the number of warp instructions executed so far.
 OPERATION(clock_32) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp))); }
 OPERATION(clock_upper) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp) >> 32)); }
-OPERATION(clock_64) {
-    u64* d = lanes_of<u64>(warp.registers, instruction.d);
-    const u64 now = ticks(warp);
-    each_lane(lanes, [&](int lane) { d[lane] = now; });
-}
+OPERATION(clock_64) { write_all(warp, instruction, lanes, ticks(warp)); }
 
 }  // namespace simt

@@ -25,6 +25,8 @@ struct Product {
         : n(u32(bits & 511)), k(u32(bits >> 9 & 511)), a(Operand(bits >> 18 & 15)), b(Operand(bits >> 22 & 15)),
           half_d(bits >> 26 & 1), saturate(bits >> 27 & 1), negate_a(bits >> 28 & 1), negate_b(bits >> 29 & 1),
           a_by_columns(bits >> 30 & 1), b_by_rows(bits >> 31 & 1) {}
+
+    Shape3 shape() const { return {ROWS, n, k}; }
 };
 
 // Where a matrix lies in shared memory: rows of M or N, and k. `across`: rows are adjacent instead of k.
@@ -109,8 +111,7 @@ void read_matrix(Warp& warp, const Instruction& instruction, const Layout& layou
             const u32 from = layout.across ? first : 0;
             const u8* chunk = reader.chunk(layout.at(layout.across ? line : first + line, (from + begin) / per_chunk));
             for (u32 element = 0; element < per_chunk && begin + element < adjacent; ++element) {
-                u32 word;
-                std::memcpy(&word, chunk + element * bits / 32 * 4, sizeof(word));
+                const u32 word = value_at<u32>(chunk + element * bits / 32 * 4);
                 const u32 code = word >> (element * bits % 32) & mask;
                 layout.across ? put(begin + element, line, code) : put(line, begin + element, code);
             }
@@ -150,15 +151,10 @@ bool read_factors(Warp& warp, const Instruction& instruction, const Product& pro
         read_matrix(warp, instruction, layout, bits_of(product.a), own, ROWS, product.k, put_a);
     } else {
         const u32* registers = numbers + 2 + numbers[0];
-        const u32 bits = bits_of(product.a), per_register = 32 / bits, mask = bits == 32 ? ALL : (1u << bits) - 1;
-        for (u32 index = 0; index < registers[-1]; ++index) {
-            const u32* values = lanes_of<u32>(warp.registers, registers[index]);
-            for (u32 place = 0; place < LANES * per_register; ++place) {
-                const u32 lane = place / per_register, element = place % per_register;
-                const Element at = place_in_a({ROWS, 8, product.k}, per_register, lane, index, element);
-                put_a(at.row, at.column, values[lane] >> (element * bits) & mask);
-            }
-        }
+        const auto place = [&](u32 lane, u32 index, u32 element) {
+            return place_in_a(product.shape(), 32 / bits_of(product.a), lane, index, element);
+        };
+        read_elements(warp, registers, registers[-1], bits_of(product.a), place, put_a);
     }
     if (!read_layout(warp, instruction, instruction.c, product.b_by_rows, layout)) {
         return false;
@@ -172,14 +168,7 @@ bool read_factors(Warp& warp, const Instruction& instruction, const Product& pro
 template <class Body>
 void each_sum(const Warp& warp, const Instruction& instruction, const Product& product, Body body) {
     const u32* numbers = lanes_of<u32>(warp.registers, instruction.a);
-    const u32 per_register = product.half_d ? 2 : 1;
-    for (u32 index = 0; index < numbers[0]; ++index) {
-        for (u32 place = 0; place < LANES * per_register; ++place) {
-            const u32 lane = place / per_register, element = place % per_register;
-            body(numbers[1 + index], lane, element,
-                 place_in_c({ROWS, product.n, product.k}, per_register, lane, index, element));
-        }
-    }
+    each_sum(product.shape(), numbers + 1, numbers[0], product.half_d ? 2 : 1, body);
 }
 
 bool keeps_sums(const Warp& warp, const Instruction& instruction) {
@@ -195,13 +184,7 @@ void multiply_floats(Warp& warp, const Instruction& instruction, const Product& 
     each_sum(warp, instruction, product, [&](u32 offset, u32 lane, u32 element, Element at) {
         matrices.c[at.row][at.column] = keeps ? float_at(warp, product.half_d, offset, lane, element) : 0;
     });
-    for (u32 row = 0; row < ROWS; ++row) {
-        for (u32 k = 0; k < product.k; ++k) {
-            for (u32 column = 0; column < product.n; ++column) {
-                matrices.c[row][column] += matrices.a[row][k] * matrices.b[k][column];
-            }
-        }
-    }
+    add_products(matrices, product.shape());
     each_sum(warp, instruction, product, [&](u32 offset, u32 lane, u32 element, Element at) {
         put_float(warp, product.half_d, offset, lane, element, matrices.c[at.row][at.column]);
     });
