@@ -122,8 +122,8 @@ def facts(entry: str, *loads: int) -> dict[str, EntryFacts]:
 def test_loads_are_summed_over_launches_by_input() -> None:
     plan = LaunchPlan((GOOD, Launch("k2", (1, 1, 1), (32, 1, 1), ("t", "x", "mask"))), scratch=(("t", 4),))
     found = {**facts("k", 4, 0, 0), **facts("k2", 7, 1, 0)}
-    assert input_loads(plan, found, ["x", "mask"]) == {"x": 5, "mask": 0}
-    assert unread_inputs(plan, found, ["x", "mask"]) == ["mask"]
+    assert input_loads(plan, found, ["x", "mask", "bias"]) == {"x": 5, "mask": 0, "bias": 0}
+    assert unread_inputs(plan, found, ["x", "mask", "bias"]) == ["mask", "bias"]
 
 
 def test_an_entry_that_the_source_lacks_is_told_with_those_it_has() -> None:
