@@ -48,20 +48,21 @@ ELSEWHERE = {
     "many-gpus": "tests/fleet: simulated GPUs, and a cluster by the commands of the page, over TLS",
     "ci-gate": "tests/walks/test_ci_files.py and test_gate.py: two checkouts",
 }
-# What is run on less, since all of it takes minutes on the simulator: a command, and the options that it gets.
+# What is run on less, since all of it takes minutes on the simulator: a command, and the options that it gets. Other
+# commands of these pages make the page of a run.
 SHORTER = {
-    "kernelbench run softmax --device simulated": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax --quick": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax --counters --quick": "--filter seq=16 --only naive,ft",
+    "kernelbench run softmax --device simulated": "--filter seq=16 --only naive,ft --no-report",
+    "kernelbench run softmax": "--filter seq=16 --only naive,ft --no-report",
+    "kernelbench run softmax --quick": "--filter seq=16 --only naive,ft --no-report",
+    "kernelbench run softmax --counters --quick": "--filter seq=16 --only naive,ft --no-report",
     "kernelbench check softmax --device simulated --strict": "--filter seq=16 --only naive,ft",
     "kernelbench check softmax --specimens": "--filter seq=16 --only naive --inputs normal",
     "kernelbench explain softmax": "--filter seq=16 --only naive,ft",
     "kernelbench run softmax --only oneflow,copy --no-report --out before": "--filter seq=16",
     "kernelbench run softmax --only oneflow,copy --no-report --out after": "--filter seq=16",
-    "kernelbench run long_rows.yaml": "--filter columns=1024 --only naive,copy",
+    "kernelbench run long_rows.yaml": "--filter columns=1024 --only naive,copy --no-report",
     "kernelbench check layer_norm": "--only naive --inputs normal --filter columns=1024",
-    "kernelbench run layer_norm --filter columns=1024": "--only naive,copy",
+    "kernelbench run layer_norm --filter columns=1024": "--only naive,copy --no-report",
     "kernelbench explain layer_norm --filter columns=1024,dtype=float32": "--only naive,copy",
 }
 # What ends otherwise without a GPU: a part of the command, and the exit codes that are right.
