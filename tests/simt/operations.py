@@ -172,6 +172,12 @@ def numbers(kind: str, array: Array) -> NDArray[np.float64]:
         return array.astype(np.float64)
 
 
+def as_type(value: int, kind: str, bits: int = 32) -> int:
+    """The lowest bits as a number, with a sign if `kind` is s32."""
+    value %= 1 << bits
+    return value - (1 << bits) if kind == "s32" and value >> (bits - 1) else value
+
+
 def encode(kind: str, values: NDArray[np.float64]) -> Array:
     """The way back, for values that the format has."""
     with np.errstate(over="ignore", invalid="ignore"):
