@@ -16,7 +16,7 @@ import pytest
 
 from kernelbench import build, devices
 from kernelbench.build import Compiler, find_compiler
-from kernelbench.compare import recorded
+from kernelbench.compare import read_ledger, recorded
 from kernelbench.compare.recorded import Standing, ledger_standings
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
@@ -69,6 +69,12 @@ def pytest_configure() -> None:
     os.unsetenv("COLUMNS")  # where readline set it past os.environ
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """With `-n auto`: some of the exhaustive tests wait for processes that they stop, so that a core would idle."""
+    cores = len(os.sched_getaffinity(0))
+    return cores + 1 if config.option.markexpr == "exhaustive" else None
+
+
 def pytest_collection() -> None:
     """What is collected stays to the end: to look for garbage in it, time and again, costs seconds."""
     gc.disable()
@@ -102,6 +108,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000)  # at the 700 of Python, looking through what tests make takes 7 % of their time
     gc.enable()
+
+
+read_once = cache(read_ledger)
+
+
+@pytest.fixture
+def one_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read once for all recorded runs: a third of a second for each."""
+    monkeypatch.setattr("kernelbench.compare.answer.read_ledger", read_once)
 
 
 @dataclass

@@ -42,26 +42,27 @@ LEFT_OUT = {
     "kernelbench tune": "needs a GPU: candidates are timed",
     "--self-test": "needs a GPU: counts have no noise",
 }
-# Pages whose commands need more than one folder of one host, and the tests that run them.
+# Pages that other tests run, most of them since they need more than one folder of one host.
 ELSEWHERE = {
+    "README": "tests/test_packaging.py: from the wheel, in a checkout and in an empty folder",
     "many-gpus": "tests/fleet: simulated GPUs, and a cluster by the commands of the page, over TLS",
     "ci-gate": "tests/walks/test_ci_files.py and test_gate.py: two checkouts",
 }
-# What is run on less, since all of it takes minutes on the simulator: a command, and the options that it gets.
+# What is run on less, since all of it takes minutes on the simulator: a command, and the options that it gets. Other
+# commands of these pages make the page of a run.
 SHORTER = {
-    "kernelbench run suites/softmax.yaml": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax --device simulated": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax --quick": "--filter seq=16 --only naive,ft",
-    "kernelbench run softmax --counters --quick": "--filter seq=16 --only naive,ft",
+    "kernelbench run softmax --device simulated": "--filter seq=16 --only naive,ft --no-report",
+    "kernelbench run softmax": "--filter seq=16 --only naive,ft --no-report",
+    "kernelbench run softmax --quick": "--filter seq=16 --only naive,ft --no-report",
+    "kernelbench run softmax --counters --quick": "--filter seq=16 --only naive,ft --no-report",
     "kernelbench check softmax --device simulated --strict": "--filter seq=16 --only naive,ft",
     "kernelbench check softmax --specimens": "--filter seq=16 --only naive --inputs normal",
     "kernelbench explain softmax": "--filter seq=16 --only naive,ft",
     "kernelbench run softmax --only oneflow,copy --no-report --out before": "--filter seq=16",
     "kernelbench run softmax --only oneflow,copy --no-report --out after": "--filter seq=16",
-    "kernelbench run long_rows.yaml": "--filter columns=1024 --only naive,copy",
+    "kernelbench run long_rows.yaml": "--filter columns=1024 --only naive,copy --no-report",
     "kernelbench check layer_norm": "--only naive --inputs normal --filter columns=1024",
-    "kernelbench run layer_norm --filter columns=1024": "--only naive,copy",
+    "kernelbench run layer_norm --filter columns=1024": "--only naive,copy --no-report",
     "kernelbench explain layer_norm --filter columns=1024,dtype=float32": "--only naive,copy",
 }
 # What ends otherwise without a GPU: a part of the command, and the exit codes that are right.
@@ -143,12 +144,6 @@ def params(paths: Iterable[Path]) -> list[object]:
 @pytest.mark.parametrize("page", params(pages()))
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "results").symlink_to(Path(environment["PYTHONPATH"]) / "results")  # readers are in a checkout
-    if page.stem == "ci-gate":  # two checkouts of a kernel that is somebody's own
-        example = (ROOT / "docs" / "writing-a-kernel.md").read_text()
-        own = next(text for _, text in FENCE.findall(example) if SAVED.match(text))
-        for folder in ("base", "head"):
-            (tmp_path / folder / "kernels").mkdir(parents=True)
-            (tmp_path / folder / "kernels" / "my.cu").write_text(own)
     said = ""
     for language, text in FENCE.findall(page.read_text()):
         if language == "bash":

@@ -27,7 +27,10 @@ MOST_CHECKOUT_BYTES = 15_000_000
 SHORTER = {"run": "--filter seq=16 --only naive,ft"}  # README's takes minutes
 # In a checkout, which brings kernels and suites of its own: the page of a run with few charts.
 FEW_CHARTS = {"report results/h200/softmax": "report results/h200/multiply_debug"}
-OWN_KERNEL = ("new softmax/my_kernel", "run softmax --kernels kernels --filter seq=16 --only naive,my_kernel")
+OWN_KERNEL = (
+    "new softmax/my_kernel",
+    "run softmax --kernels kernels --filter seq=16 --only naive,my_kernel --no-report",
+)
 
 
 def build(source: Path, folder: Path, target: str) -> Path:

@@ -4,9 +4,6 @@ import pytest
 
 from kernelbench.build.facts import Usage, entry_facts, ptxas_usage
 from kernelbench.build.ptx import function_bodies, ptx_accesses
-from kernelbench.core.errors import InputError
-from kernelbench.core.launch_texts import input_loads, unread_inputs
-from kernelbench.core.records import EntryFacts, Launch, LaunchPlan, Scalar
 
 LOG = """\
 ptxas info    : 4 bytes gmem
@@ -138,29 +135,3 @@ def test_heads_without_a_body_take_no_time(text):
     started = time.process_time()
     assert (ptx_accesses(text), function_bodies(text)) == ({}, {})
     assert time.process_time() - started < 2
-
-
-def facts(name: str, *loads: int) -> dict[str, EntryFacts]:
-    return {name: EntryFacts(name, 1, 0, 0, 0, 0, loads, (0,) * len(loads))}
-
-
-def launch(name: str, *arguments: str | Scalar) -> Launch:
-    return Launch(name, (1, 1, 1), (32, 1, 1), arguments)
-
-
-def test_an_input_is_unread_if_no_launch_loads_it():
-    plan = LaunchPlan((launch("a", "x", "mask", "y", Scalar("int32", 3)), launch("b", "y", "x")))
-    known = {**facts("a", 0, 0, 2, 0), **facts("b", 1, 3)}
-    assert input_loads(plan, known, ["x", "mask", "bias"]) == {"x": 3, "mask": 0, "bias": 0}
-    assert unread_inputs(plan, known, ["x", "mask", "bias"]) == ["mask", "bias"]
-
-
-def test_a_plan_that_launches_what_is_not_there_is_refused():
-    plan = LaunchPlan((launch("softmax_f64", "x"),))
-    with pytest.raises(InputError, match=r"launches 'softmax_f64', which .* expected one of \['softmax_f32'\]"):
-        unread_inputs(plan, facts("softmax_f32", 1), ["x"])
-
-
-def test_a_plan_with_another_number_of_arguments_is_refused():
-    with pytest.raises(InputError, match="'k' takes 2 arguments, but the plan gives it 1"):
-        input_loads(LaunchPlan((launch("k", "x"),)), facts("k", 1, 1), ["x"])

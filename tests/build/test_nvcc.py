@@ -222,8 +222,12 @@ def asks_for_its_architecture(source: Path) -> bool:
 def everything(nvcc: Compiler, request: pytest.FixtureRequest) -> dict[BuildRequest, Binary | BuildError]:
     """All that the chosen tests look at, compiled together, and kept for the next time the tests are run."""
     requests = requests_of(request.session.items)
-    if os.environ.get("PYTEST_XDIST_WORKER", "gw1")[2:] in "02468":
-        requests.reverse()  # the other process, here or with tests of kernels, begins at the other end: each finds half
+    # Other processes, here or with tests of kernels, begin elsewhere: each finds what the others compiled.
+    place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw1")[2:])
+    if place % 2 == 0:
+        requests.reverse()
+    if place > 1:
+        requests = requests[len(requests) // 2 :] + requests[: len(requests) // 2]
     return build(requests, nvcc, places.cache())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, code_notes
+from kernelbench.build import BuildRequest, Compiler, code_notes, machine_lines
 from kernelbench.build.code_notes import NOTES, note_all
 from kernelbench.build.sass import (
     SassCheck,
@@ -230,6 +230,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_disassembler_is_no_error(nowhere: None, tmp_path: Path) -> None:
     assert disassemble(tmp_path / "x.cubin", Compiler(tmp_path / "nvcc", "13.0.88")) is None
     assert not list(line_disassemblers())
+    assert machine_lines(tmp_path / "x.cubin") == {}
 
 
 def test_the_one_beside_nvcc_comes_first_and_the_next_one_is_tried(

@@ -56,10 +56,6 @@ def test_a_listing_without_lines(nowhere: None, tmp_path: Path) -> None:
     assert machine_lines(tmp_path / "x.cubin") == {"k": {}, "other": {}}
 
 
-def test_no_disassembler_is_no_error(nowhere: None, tmp_path: Path) -> None:
-    assert machine_lines(tmp_path / "x.cubin") == {}
-
-
 @pytest.mark.nvcc
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 def test_lines_are_those_of_the_ptx(

@@ -67,10 +67,6 @@ def test_every_option_says_what_it_does(name: str) -> None:
     assert [one.opts[0] for one in options if not (one.help or "").endswith((".", "]"))] == []
 
 
-def test_the_version_is_the_packages(command: Command) -> None:
-    assert command("--version") == (0, f"kernelbench, version {__version__}\n", "")
-
-
 def test_without_a_command_the_help_is_shown(command: Command) -> None:
     out, err = ended(2, command())
     assert "Usage: kernelbench [OPTIONS] COMMAND" in out + err

@@ -79,8 +79,9 @@ def test_noise_alone_ends_with_0(monkeypatch: pytest.MonkeyPatch, command: Comma
         ("softmax softmax --fail-on -1%", "--fail-on -1%: expected per cent"),
         ("softmax --fail-on 2%", "--fail-on: is for two runs, as in kernelbench compare RUN RUN; got 1"),
         ("softmax nothere", "no run 'nothere': neither a run's folder nor the name of a run or suite"),
-        ("softmax softmax_half", "is a run of suite 'softmax'"),
-        ("softmax softmax --only nix", "--only nix: neither run has 'nix'; they have naive"),
+        ("softmax softmax_half", "is a run of suite 'softmax', "),
+        ("softmax softmax_half", "of 'softmax_half'; expected two runs of one suite"),
+        ("softmax softmax --only oneflow,nix", "--only oneflow,nix: neither run has 'nix'; they have naive"),
     ],
 )
 def test_mistakes_are_one_message_and_exit_2(

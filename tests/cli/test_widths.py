@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +16,6 @@ from kernelbench.cli import compare, explain, history, progress, run, terminal
 from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.history import history_of
-from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.core import places
@@ -29,8 +27,10 @@ from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import changes_between
 from kernelbench.walks.history import Histories
-from tests.conftest import Command
+from tests.conftest import Command, read_once
 from tests.two_runs import slowed
+
+pytestmark = pytest.mark.usefixtures("one_ledger")
 
 WIDTHS = (60, 80, terminal.WIDTH, 160)  # a pipe has that of terminal.WIDTH
 WIDE = 2000
@@ -92,15 +92,6 @@ def check_widths(at: At, show: Callable[[], object]) -> None:
         assert "…" not in text
 
 
-read_once = lru_cache(read_ledger)
-
-
-@pytest.fixture(autouse=True)
-def one_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read once for all recorded runs: a third of a second for each."""
-    monkeypatch.setattr("kernelbench.compare.answer.read_ledger", read_once)
-
-
 def kind_of_row(row: Row) -> Kind:
     """What a line of it says, whatever its numbers."""
     return row.implementation, row.status, row.role, re.sub(r"[\d.]+", "0", row.reason)
@@ -158,11 +149,8 @@ def test_explain_of_recorded_runs(folder, at: At) -> None:
 def test_two_runs(at: At) -> None:
     softmax = str(places.RECORDED / "h200" / "softmax")
     changes = changes_between(softmax, softmax)
-    timed = sum(bool(row.times) for row in read_run(Path(softmax)).rows)
     for every in (False, True):
         check_widths(at, lambda every=every: compare._show_two(changes, "table", 0.02, every=every))
-    first = at(terminal.WIDTH, lambda: compare._show_two(changes, "table", None, every=False)).splitlines()[0]
-    assert first.startswith(f"0 SLOWER, 0 FASTER, 0 UNSURE, {timed} SAME")
 
 
 def test_what_changed_between_two_runs(at: At) -> None:

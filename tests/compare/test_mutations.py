@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernelbench.compare import judge_claims, read_ledger
+from kernelbench.compare import judge_claims
 from kernelbench.compare.answer import judge_run
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger_schema import KINDS
@@ -16,6 +16,9 @@ from kernelbench.core import places
 from kernelbench.core.records import Claim
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import Run, read_run
+from tests.conftest import read_once
+
+pytestmark = pytest.mark.usefixtures("one_ledger")
 
 OPPOSITE = {"more": "less", "less": "more", "at_most": "more", "times": "less"}
 SWAPPED = (("faster", "slower"), ("suspect", "than"), ("longer", "shorter"), ("unfused", "fused"))
@@ -79,15 +82,6 @@ def mutants(claim: Claim) -> Iterator[Claim]:
 
 def changed(claim: Claim, keys: Mapping[str, Any]) -> Claim:
     return replace(claim, document={**claim.document, "claim": {**claim.document["claim"], **keys}})
-
-
-read_once = cache(read_ledger)
-
-
-@pytest.fixture(autouse=True)
-def one_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read once for all recorded runs."""
-    monkeypatch.setattr("kernelbench.compare.answer.read_ledger", read_once)
 
 
 @cache

@@ -347,23 +347,12 @@ def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
 # ---- What cannot be compared ---------------------------------------------------------------------
 
 
-def test_runs_of_two_suites_are_refused(pair: tuple[RunBuilder, RunBuilder]) -> None:
-    pair[1].suite = "reduce"
-    with pytest.raises(InputError, match=r"first is a run of suite 'softmax', .*second of 'reduce'; expected two runs"):
-        compare_runs(*(run.write() for run in pair))
-
-
 def test_runs_without_a_common_row_are_refused(tmp_path: Path) -> None:
     first, second = (RunBuilder(tmp_path / name) for name in ("first", "second"))
     first.time(first.case(4, 64), "good", 50)
     second.time(second.case(4, 128), "good", 50)
     with pytest.raises(InputError, match="no row with a time in common; expected at least one case"):
         compare_runs(first.write(), second.write())
-
-
-def test_an_unknown_implementation_is_refused(softmax: Run) -> None:
-    with pytest.raises(InputError, match="--only oneflow,nix: neither run has 'nix'; they have naive"):
-        compare_runs(softmax, softmax, only=("oneflow", "nix"))
 
 
 def test_only_and_cache_choose_rows(softmax: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,25 @@ pytest.importorskip("distributed", reason="the extra fleet is not installed")
 import psutil
 
 SECONDS = 200  # for a fleet, on a machine that is busy with other things
+LOCAL = ("--dashboard-address", "127.0.0.1:0", "--no-dashboard")
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def tls_options(key: str) -> list[str]:
+    return [word for option in ("--tls-ca-file", "--tls-cert", "--tls-key") for word in (option, key)]
+
+
+def dask(name: str, *words: str, **variables: str) -> subprocess.Popen[str]:
+    """A process of `dask scheduler` or `dask worker`."""
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{name}", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | variables,
+    )  # fmt: skip
 
 
 class Fleets:

@@ -1,7 +1,6 @@
 """A cluster of hosts, started by the commands of docs/many-gpus.md; here the hosts are processes."""
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from kernelbench.core import places
 from kernelbench.fleet.gpus import GPU_VARIABLE, named_gpus
 from kernelbench.runs.results import read_run
-from tests.fleet.conftest import Fleets
+from tests.fleet.conftest import LOCAL, Fleets, dask, free_port, tls_options
 from tests.processes import ROOT, until
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.exhaustive]
@@ -27,14 +26,12 @@ def cluster(fleets: Fleets) -> Iterator[tuple[str, str]]:
     """Address and key of a scheduler with two workers: one of `kernelbench worker`, one of `dask worker`."""
     key = str(fleets.folder / "fleet.pem")
     assert fleets.run("worker", "--make-tls", key)[0] == 0
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tls://127.0.0.1:{free.getsockname()[1]}"
-    tls = [word for option in ("--tls-ca-file", "--tls-cert", "--tls-key") for word in (option, key)]
+    port, tls = free_port(), tls_options(key)
+    address = f"tls://127.0.0.1:{port}"
     plain = named_gpus("simulated:a100")[0]
     started = [
-        _dask("scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", address.rpartition(":")[2], *tls),
-        _dask(
+        dask("scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", port, *tls),
+        dask(
             "worker", address, "--nthreads", "1", "--resources", f"{plain.resource}=1", "--no-dashboard", *tls,
             **{GPU_VARIABLE: plain.worker_environment[GPU_VARIABLE]},
         ),
@@ -46,13 +43,6 @@ def cluster(fleets: Fleets) -> Iterator[tuple[str, str]]:
     said = [process.communicate(timeout=60) for process in started]
     assert started[2].returncode == 143
     assert "Traceback" not in said[2][1]
-
-
-def _dask(name: str, *words: str, **variables: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", f"distributed.cli.dask_{name}", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | variables,
-    )  # fmt: skip
 
 
 def test_a_cluster_measures_and_refuses(
@@ -118,11 +108,8 @@ if __name__ == "__main__":
 
 def test_a_service_ends_with_its_scheduler_while_a_worker_starts_again(fleets: Fleets) -> None:
     """It asks every 5 s, not every 15 s, whether there still is a scheduler."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    words = ("--host", "tcp://127.0.0.1", "--port", port, "--dashboard-address", "127.0.0.1:0", "--no-dashboard")
-    scheduler = _dask("scheduler", *words)
+    port = free_port()
+    scheduler = dask("scheduler", "--host", "tcp://127.0.0.1", "--port", port, *LOCAL)
     until(lambda: listens(int(port)))
     (fleets.folder / "sooner.py").write_text(SOONER)
     words = ("worker", f"tcp://127.0.0.1:{port}", "--gpus", "simulated:a100")

@@ -1,9 +1,6 @@
 """Who may talk to a fleet."""
 
 import os
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +13,7 @@ from distributed import Client
 from kernelbench.core.errors import InputError
 from kernelbench.fleet import engine, private
 from kernelbench.fleet.gpus import named_gpus
+from tests.fleet.conftest import LOCAL, dask, free_port, tls_options
 from tests.processes import until
 
 
@@ -63,19 +61,12 @@ def test_the_loopback_needs_no_key_and_takes_none(key: Path, tmp_path: Path) -> 
 @pytest.fixture
 def scheduler(key: Path) -> Iterator[str]:
     """The address of a scheduler that was started as docs/many-gpus.md says."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["--protocol", "tls", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    words += ["--dashboard-address", "127.0.0.1:0"]
-    words += [word for option in ("--tls-ca-file", "--tls-cert", "--tls-key") for word in (option, str(key))]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", *words],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    port = free_port()
+    words = ("--protocol", "tls", "--host", "127.0.0.1", "--port", port, *LOCAL, *tls_options(str(key)))
+    process = dask("scheduler", *words)
     yield f"tls://127.0.0.1:{port}"
     process.terminate()
-    process.wait(timeout=60)
+    process.communicate(timeout=60)
 
 
 def test_strangers_cannot_connect(scheduler: str, key: Path, tmp_path: Path) -> None:

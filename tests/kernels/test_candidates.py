@@ -12,12 +12,12 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.plan_checks import plan_problem
 from kernelbench.suite import find_suite, read_suite
 from kernels.softmax_family.axis_candidates import axis_candidates
-from kernels.softmax_family.axis_grids import lead_of, resident
 from kernels.softmax_family.axis_tiles import Tile, view_of
 from kernels.softmax_family.choice_values import chosen, values_of
 from kernels.softmax_family.row_candidates import row_candidates
-from kernels.softmax_family.row_techniques import Held, Split, Staged, StagedLanes, most_packs
+from kernels.softmax_family.row_techniques import Held, Staged
 from tests.catalog import catalog
+from tests.kernels.held import check_row_choice, check_tile
 
 CATALOG = catalog()
 MOST = 40
@@ -54,56 +54,17 @@ def check_rows(case, device):
     _, columns = case.rows_columns()
     itemsize = dtypes.itemsize(case.dtype)
     check_launches(case, device, "one_read_rows", found)
-    masked = columns * itemsize % 16 != 0
     for one in found:
-        if isinstance(one, Held):
-            assert one.lanes * one.warps * one.blocks * (one.packs + one.shared_packs) >= most_packs(columns, itemsize)
-            assert one.masked == masked
-            assert one.blocks <= device.max_cluster
-            if one.warps == 1:  # every lane's last but one pack exists, wherever the row begins
-                assert one.lanes * (one.packs - 1) <= -(-columns * itemsize // 16)
-                assert not one.masked or columns * itemsize > 16
-            else:
-                assert one.block == 32 * one.warps
-        elif isinstance(one, Staged):
-            assert one.group * columns * itemsize * one.block <= 48 * 1024, "static shared memory"
-        elif isinstance(one, StagedLanes):
-            assert one.lanes * (one.loads - 1) <= columns // 2 < one.lanes * one.loads, "only the last are masked"
-            assert (one.group % one.rows, one.warp_rows % 8) == (0, 0)
-        else:
-            assert isinstance(one, Split)
+        check_row_choice(one, columns, itemsize, device)
 
 
 def check_views(case, device):
     found, view = axis_candidates(case, device), view_of(case)
     assert 1 <= len(found) <= MOST
     check_launches(case, device, "one_read_axis", found)
-    for tile in found:
-        if not isinstance(tile, Tile):
-            continue
-        assert tile.parts * tile.rows >= view.dim > (tile.parts - 1) * tile.rows
-        held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
-        assert held >= tile.rows * tile.width, "a block holds its tile"
-        assert tile.packs * tile.registers * tile.held_strips <= 64, "words of a thread in registers"
-        if tile.more_strips:
-            assert (tile.group, tile.slabs, tile.is_exact(view)) == (1, 1, True), "a thread has all rows of its columns"
-            assert tile.more_strips < tile.strips(view)
-        assert resident(tile, device) > 0
-        if tile.is_whole:
-            assert tile.segment * tile.per_pack == tile.width
-        if tile.layout == "ragged":
-            assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
-        if tile.layout == "shifted":
-            assert tile.segment * tile.per_pack >= min(tile.width + tile.per_pack - 1, view.inner)
-            assert tile.at_once % tile.per_pack == 0, "a thread's rows begin alike"
-        if tile.lanes:
-            assert tile.group or tile.threads % 32 == 0
-        if tile.exchange == "tickets":
-            assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
-        if tile.exchange == "co-resident":
-            assert tile.parts <= resident(tile, device), "else its blocks wait for one that does not run"
-        if tile.exchange == "block":
-            assert tile.parts == 1
+    for one in found:
+        if isinstance(one, Tile):
+            check_tile(one, view, device)
 
 
 @pytest.mark.parametrize("gpu", EACH)

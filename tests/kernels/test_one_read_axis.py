@@ -10,13 +10,14 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_grids import resident
-from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start, tile_plan
+from kernels.softmax_family.axis_plans import grid_of, staggered_start, tile_plan
 from kernels.softmax_family.axis_tiles import Tile, view_of
 from kernels.softmax_family.row_candidates import row_candidates
 from kernels.softmax_family.row_techniques import Held
 from kernels.softmax_family.slab_plans import Slabs, copied_plan
 from tests.catalog import catalog
 from tests.kernels import tile_choices
+from tests.kernels.held import check_tile
 from tests.kernels.tiles import some_tile, tiled
 
 CATALOG = catalog()
@@ -63,29 +64,7 @@ def test_tiles_hold_all_of_dim(gpu, dtype, inner):
         assert found
         for tile in found:
             if isinstance(tile, Tile):
-                holds_all_of_dim(tile, view_of(this), KNOWN[gpu])
-
-
-def holds_all_of_dim(tile, view, device):
-    assert tile.parts * tile.rows >= view.dim
-    assert tile.threads * tile.slabs <= 1024
-    held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
-    assert held >= tile.rows * tile.width, "a block holds its tile"
-    assert tile.shared_bytes <= device.shared_per_block_optin
-    if tile.is_whole:
-        assert tile.segment * tile.per_pack == tile.width
-    if tile.layout == "ragged":
-        assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
-    if tile.layout == "shifted":
-        assert tile.segment * tile.per_pack >= min(tile.width + tile.per_pack - 1, view.inner)
-        assert tile.at_once % tile.per_pack == 0, "a thread's rows begin alike"
-    if tile.lanes:
-        assert tile.group or tile.threads % 32 == 0
-    if tile.exchange == "tickets":
-        assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
-    if tile.exchange == "co-resident":
-        assert (tile.parts - 1) * tile.rows < view.dim, "every block has rows"
-        assert tile.parts <= resident(tile, device), "else its blocks wait for one that does not run"
+                check_tile(tile, view_of(this), KNOWN[gpu])
 
 
 def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):

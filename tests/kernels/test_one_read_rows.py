@@ -1,6 +1,5 @@
 """Softmax and log-softmax by one_read_rows: which technique a row gets, and each of them run on the simulator."""
 
-from collections import Counter
 from dataclasses import replace
 from itertools import product
 
@@ -16,12 +15,11 @@ from kernels.softmax_family.row_techniques import (
     Held,
     Split,
     Staged,
-    StagedLanes,
     in_staged_lanes,
     many_warps,
-    most_packs,
 )
 from tests.catalog import catalog
+from tests.kernels.held import check_row_choice
 
 CATALOG = catalog()
 NAME = "one_read_rows"
@@ -45,11 +43,6 @@ def forced(choice):
     return plan
 
 
-def capacity(choice):
-    """Packs of a row that it holds."""
-    return choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
-
-
 def listed(rows, columns, itemsize, keeps_exponentials, device):
     dtype = "float32" if itemsize == 4 else "bfloat16"
     return row_candidates(Case("softmax", (rows, columns), -1, dtype), device, keeps_exponentials)
@@ -61,59 +54,20 @@ def test_elements_are_never_computed_again(h200):
             assert not (isinstance(choice, Held) and choice.recompute), "there is no exponential to be kept"
 
 
-@pytest.mark.parametrize("gpu", ["h200", "rtx5090"])
-def test_blocks_of_rows_have_no_more_shared_memory_than_there_is(gpu):
-    device = KNOWN[gpu]
-    for columns in range(50_000, 1_700_000, 9_999):
-        for choice in listed(2048, columns, 4, True, device):
-            if isinstance(choice, Held):
-                assert capacity(choice) >= most_packs(columns, 4)
-                assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
-
-
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_what_may_be_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
     a100 = replace(h200, compute_capability=(8, 0), shared_per_block_optin=163 * 1024)
     for columns in (*range(1, 600), *range(600, 300000, 997)):
         for device in (h200, a100):
             for choice in listed(5000, columns, itemsize, True, device):
-                holds_the_row(choice, columns, itemsize, device)
+                check_row_choice(choice, columns, itemsize, device)
 
 
-def holds_the_row(choice, columns, itemsize, device):
-    masked = columns * itemsize % 16 != 0
-    packs = -(-(columns * itemsize + masked * (16 - itemsize)) // 16)  # from a pack's last element on
-    if isinstance(choice, Held):
-        assert capacity(choice) >= packs, columns
-        assert choice.masked == masked
-        assert choice.blocks <= device.max_cluster
-        assert choice.block * choice.shared_packs * 16 <= device.shared_per_block_optin - 2048
-        assert choice.resident * choice.block <= 2048
-        if choice.warps == 1:  # every lane's last but one pack exists, wherever the row begins
-            assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
-            assert not choice.masked or columns * itemsize > 16
-    if isinstance(choice, Staged):
-        thread_bytes = choice.group * columns * itemsize
-        assert choice.columns == columns
-        assert thread_bytes % 4 == 0, "whole words"
-        assert thread_bytes * choice.block <= 48 * 1024, "static shared memory"
-        unit = next(width for width in (16, 8, 4) if thread_bytes % width == 0)
-        assert thread_bytes // unit % 2 == 1, f"{columns} columns: threads' words lie in the same banks"
-    if isinstance(choice, StagedLanes):
-        assert choice.lanes * choice.loads > columns // 2, "a row may begin and end within words"
-        assert choice.lanes * (choice.loads - 1) <= columns // 2, "only the last words are masked"
-        assert choice.group % choice.rows == 0
-        if choice.warp_rows % 16 == 0:  # whole sectors
-            assert words_in_a_bank(columns, choice.lanes, choice.group) <= 4
-        plan = row_plans.plan_of(NAME, choice, Case("softmax", (5000, columns), -1, "float16"), device)
-        assert plan.launches[0].shared_bytes <= 48 * 1024
-
-
-def words_in_a_bank(columns, lanes, group):
-    """Most words of shared memory that lanes of a warp ask of one of its 32 banks at a time."""
-    begins = (first * group * columns // 2 for first in range(32 // lanes))
-    words = {begin + lane for begin in begins for lane in range(lanes)}
-    return max(Counter(word % 32 for word in words).values())
+@pytest.mark.parametrize("gpu", ["h200", "rtx5090"])
+def test_rows_of_many_blocks_fit_the_device(gpu):
+    for columns in range(50_000, 1_700_000, 9_999):
+        for choice in listed(2048, columns, 4, True, KNOWN[gpu]):
+            check_row_choice(choice, columns, 4, KNOWN[gpu])
 
 
 def technique(shape, dtype, device):

@@ -9,7 +9,6 @@ from tests.catalog import catalog
 
 CATALOG = catalog()
 SCHEMES = {"consecutive": 8, "strided": 8, "ballot": 1, "ballot_words": 8}
-GRADIENTS = ("from_y", "from_bits")
 SIZES = (1, 31, 33, 257, 2047, 2048, 2049, 4099)
 
 

@@ -20,15 +20,11 @@ from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice, implementation
+from tests.kernels.fakes import softmax
 
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 FAST = Precision(least_samples=5, most_samples=5)
-
-
-def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
-    powers = np.exp(x - x.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
 
 
 def right(arrays: Arrays) -> None:

@@ -17,28 +17,17 @@ from kernelbench.core.records import (
     Launch,
     LaunchPlan,
     Origin,
-    Scalar,
     Suite,
 )
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import plan_case, plan_problem, plan_suite
 from kernelbench.planning.catalog import Catalog
-from tests.catalog import catalog
 from tests.fake_gpu import raising
-
-OPERATION = catalog().operations["softmax"]
-CASE = Case("softmax", (4, 3, 32), -1, "float32")
-H200 = KNOWN["h200"]
-GOOD = Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y", Scalar("int64", 12)))
+from tests.planning.test_plan_faults import CASE, GOOD, H200, OPERATION, with_launch
 
 
 def kernel(plan: Callable[..., Any], name: str = "one") -> Implementation:
     return Implementation(name, "", Origin("test"), plan=plan)
-
-
-def launch(**changes: Any) -> LaunchPlan:
-    fields = {"entry": "k", "grid": (1, 1, 1), "block": (32, 1, 1), "arguments": ("x", "y"), "shared_bytes": 0}
-    return LaunchPlan((Launch(**{**fields, **changes}),))
 
 
 def test_a_library_call_needs_no_plan() -> None:
@@ -60,19 +49,9 @@ def test_a_case_without_meaning_is_refused_for_everybody() -> None:
 
 
 def test_the_limits_themselves_will_do() -> None:
-    most = launch(grid=(2**31 - 1, 65535, 65535), block=(16, 16, 4), shared_bytes=227 * 1024)
+    most = with_launch(grid=(2**31 - 1, 65535, 65535), block=(16, 16, 4), shared_bytes=227 * 1024)
     assert plan_problem(most, ["x", "y"], H200) == ""
     assert "over the limit" in plan_problem(most, ["x", "y"], KNOWN["v100"])
-
-
-def test_scratch_can_be_an_argument() -> None:
-    plan = LaunchPlan((Launch("k", (1, 1, 1), (32, 1, 1), ("x", "t", "y")),), scratch=(("t", 64),))
-    assert plan_problem(plan, ["x", "y"], H200) == ""
-
-
-def test_every_launch_is_looked_at() -> None:
-    plan = LaunchPlan((GOOD, Launch("second", (1, 1, 1), (2048, 1, 1), ("x",))))
-    assert plan_problem(plan, ["x", "y"], H200).startswith("its plan cannot be launched: second: block")
 
 
 def test_a_suite_is_planned_in_its_own_order() -> None:
@@ -122,8 +101,8 @@ def facts(entry: str, *loads: int) -> dict[str, EntryFacts]:
 def test_loads_are_summed_over_launches_by_input() -> None:
     plan = LaunchPlan((GOOD, Launch("k2", (1, 1, 1), (32, 1, 1), ("t", "x", "mask"))), scratch=(("t", 4),))
     found = {**facts("k", 4, 0, 0), **facts("k2", 7, 1, 0)}
-    assert input_loads(plan, found, ["x", "mask"]) == {"x": 5, "mask": 0}
-    assert unread_inputs(plan, found, ["x", "mask"]) == ["mask"]
+    assert input_loads(plan, found, ["x", "mask", "bias"]) == {"x": 5, "mask": 0, "bias": 0}
+    assert unread_inputs(plan, found, ["x", "mask", "bias"]) == ["mask", "bias"]
 
 
 def test_an_entry_that_the_source_lacks_is_told_with_those_it_has() -> None:

@@ -118,6 +118,7 @@ BAD: list[tuple[Any, str]] = [
     (Raising(), "its plan returned Raising, expected LaunchPlan("),
     (LaunchPlan(), "its plan has no launch"),
     # Launches
+    (LaunchPlan((GOOD, Launch("second", (1, 1, 1), (2048, 1, 1), ("x",)))), f"{LAUNCHED}second: block"),
     (with_plan(launches=[GOOD]), f"{READ}launches must be a tuple of Launch, got list [Launch("),
     (with_plan(launches=(one for one in (GOOD,))), f"{READ}launches must be a tuple of Launch, got generator"),
     (with_plan(launches=(GOOD, None)), f"{READ}launches must be a tuple of Launch, got tuple"),

@@ -44,13 +44,18 @@ def run(tmp_path: Path) -> Path:
         ("N", "1 -Xcompiler -fplugin=x"), ("N", "1;touch x"), ("N", "$(touch x)"), ("N", "`x`"), ("N", '"'),
         ("N", "a,b"), ("N", "@file"), ("N", "-include /etc/passwd"), ("N", ""), ("N", "x" * 300), ("N", "1\n2"),
         ("N=1 -run", 1),
-        ("-run", 1), ("", 1), ("N,M", 1), ("N", 1.5), ("N", None), (7, 1), ("É", 1),
+        ("-run", 1), ("", 1), ("N,M", 1), ("N;", 1), ("1N", 1), ("É", 1), (7, 1), ("N", 1.5), ("N", None),
     ],
 )  # fmt: skip
 def test_a_define_is_a_name_and_a_word(name: Any, value: Any) -> None:
     assert "expected" in define_problem(((name, value),))
     with pytest.raises(InputError, match="define"):
         BuildRequest(Path("k.cu"), ((name, value),), "sm_90")
+
+
+def test_a_name_is_defined_once() -> None:
+    with pytest.raises(InputError, match="define"):
+        BuildRequest(Path("k.cu"), (("N", 1), ("N", 2)), "sm_90")
 
 
 @pytest.mark.parametrize("folder", ["$(touch x)", "`touch x`", 'a"b', "a\\b", "/tmp/a,/etc", "a\nb", "${HOME}"])
@@ -69,9 +74,9 @@ def test_other_paths_are_one_word_each(folder: str, tmp_path: Path) -> None:
     assert [word for word in command if not word.startswith(begin)] == []
 
 
-@pytest.mark.parametrize("architecture", ["sm_90 -run", "sm_90,sm_80", "compute_90", "--help", "sm_90\n", ""])
+@pytest.mark.parametrize("architecture", ["sm_90 -run", "sm_90,sm_80", "90", "compute_90", "--help", "sm_90\n", ""])
 def test_an_architecture_is_sm_and_a_number(architecture: str) -> None:
-    with pytest.raises(InputError, match="architecture"):
+    with pytest.raises(InputError, match="expected the form sm_90"):
         BuildRequest(Path("k.cu"), (), architecture)
 
 

@@ -23,7 +23,9 @@ def test_numbers_that_begin_anew_are_another_stretch():
 
 def test_a_line_leads_along_numbers_and_not_through_names():
     keys = ["shape=3x5 axis=-1 dtype=float32", "shape=7x2 axis=-1 dtype=float32"]
-    assert [case_axis.laid_out(cases_of(keys)).line_of(key) for key in keys] == [None, None]
+    for to_scale in (False, True):
+        layout = case_axis.laid_out(cases_of(keys), to_scale=to_scale)
+        assert [layout.line_of(key) for key in keys] == [None, None]
     assert [case_axis.laid_out(cases_of(STRIDES)).line_of(key) for key in STRIDES] == [0, 0, 0]
 
 
@@ -66,12 +68,6 @@ def test_the_same_size_of_other_shapes_is_another_line():
     tall = [f"bias={bias} shape=9999x{bias} axis=-1 dtype=float32" for bias in (32, 1000, 4096)]
     layout = case_axis.laid_out(cases_of([*keys, *tall]), to_scale=True)
     assert [layout.line_of(key) for key in (*keys, *tall)] == [0, 0, 0, 1, 1, 1]
-
-
-def test_few_sizes_and_names_have_no_line():
-    keys = ["shape=3x5 axis=-1 dtype=float32", "shape=7x2 axis=-1 dtype=float32"]
-    layout = case_axis.laid_out(cases_of(keys), to_scale=True)
-    assert [layout.line_of(key) for key in keys] == [None, None]
 
 
 def test_an_axis_is_logarithmic_where_sizes_span_much():

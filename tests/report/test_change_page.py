@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.compare.changes import Change, Changes, Judged
+from kernelbench.compare.changes import Change, Changes
 from kernelbench.compare.claims import ClaimChange
 from kernelbench.core import places
 from kernelbench.report.change_page import change_sentences, render
@@ -17,23 +17,12 @@ from kernelbench.report.change_page_chart import MOST_NAMED, charts, lanes
 from kernelbench.runs.results import read_run
 from tests.conftest import Command
 from tests.endings import refused
+from tests.report.changed_rows import lone, timed
 from tests.report.test_html_page import LOADING, Page
 from tests.two_runs import slowed, write_copy
 
 SOFTMAX = places.RECORDED / "h200" / "softmax"
 HOSTILE = "<script>alert(1)</script>"
-
-
-def timed(case: int, name: str, ratio: float, verdict: str, **cells) -> Judged:
-    made = {"case": f"n={case} dtype=float32", "implementation": name, "cache": "cold", "method": "events"}
-    made |= {"first_s": 50e-6, "second_s": 50e-6 * ratio, "first_share": 0.9, "second_share": 0.9 / ratio}
-    made |= {"ratio": ratio, "ratio_low": ratio - 0.002, "ratio_high": ratio + 0.003, "band": 0.008}
-    made |= {"verdict": verdict, "first_samples": 33, "second_samples": 40, "code": "same"}
-    return Judged(**{**made, "first_status": "ok", "second_status": "ok", **cells})
-
-
-def lone(case: int, name: str, **cells) -> Change:
-    return Change(f"n={case} dtype=float32", name, "", "", **{"first_status": "ok", **cells})
 
 
 def changes(*rows: Change, by_share: bool = False) -> Changes:

@@ -1,29 +1,17 @@
 """Two runs against each other as table, CSV, JSON and Markdown, each to the letter."""
 
 import csv
-import io
 import json
 from dataclasses import asdict, replace
 
 import pytest
-from rich.console import Console
 
-from kernelbench.compare.changes import Change, Changes, Judged
+from kernelbench.compare.changes import Changes
 from kernelbench.report import view
 from kernelbench.report.changes_table import changes_table, counts_text, percent_text, regression_lines
 from kernelbench.report.changes_text import as_csv, as_json, as_markdown
-
-
-def row(case: int, name: str, **cells) -> Change:
-    key = {"case": f"n={case} dtype=float32", "implementation": name, "cache": "cold", "method": "events"}
-    return Change(**{**key, "first_status": "ok", "second_status": "ok", **cells})
-
-
-def timed(case: int, name: str, ratio: float, verdict: str, **cells) -> Judged:
-    made = {"first_s": 50e-6, "second_s": 50e-6 * ratio, "first_share": 0.9, "second_share": 0.9 / ratio}
-    made |= {"ratio": ratio, "ratio_low": ratio - 0.002, "ratio_high": ratio + 0.003, "band": 0.008}
-    made |= {"verdict": verdict, "first_samples": 33, "second_samples": 40, "code": "same"}
-    return Judged(**{**vars(row(case, name)), **made, **cells})
+from tests.report.changed_rows import lone, timed
+from tests.report.printed import printed
 
 
 @pytest.fixture
@@ -33,16 +21,14 @@ def changes() -> Changes:
         timed(64, "oneflow", 0.95, "FASTER", code="other code"),
         timed(128, "ft", 1.001, "SAME"),
         timed(128, "a_b|c", 1.007, "UNSURE", more_samples=240, reason="second run: throttled (power cap)"),
-        row(128, "gone", second_status="", first_s=1e-6, reason="not in the second run: it has no such row"),
-        row(128, "breaks", cache="", method="", second_status="wrong", reason="second run: wrong (<b>3 of 4</b>)"),
+        lone(128, "gone", second_status="", first_s=1e-6, reason="not in the second run: it has no such row"),
+        lone(128, "breaks", second_status="wrong", reason="second run: wrong (<b>3 of 4</b>)"),
     ]
     return Changes("before: H200", "after: H200", False, ["seed: 1, then 2"], ["Noise floor: 0.5 %."], rows)
 
 
-def printed(changes: Changes, width: int = 100) -> list[str]:
-    out = Console(file=io.StringIO(), width=width, highlight=False)
-    out.print(changes_table(changes))
-    return [line.rstrip() for line in out.file.getvalue().splitlines()]
+def shown(changes: Changes, width: int = 100) -> list[str]:
+    return [line.rstrip() for line in printed(changes_table(changes), width=width).splitlines()]
 
 
 TABLE = """\
@@ -127,12 +113,12 @@ n=128 dtype=float32,breaks,,,,,,,,,,,,,,,,ok,wrong,second run: wrong (<b>3 of 4<
 @pytest.mark.parametrize("width", [60, 100])
 def test_rows_of_two_methods_are_told_apart_at_any_width(width: int) -> None:
     rows = [timed(64, "ft", 1.02, "SLOWER", method=method) for method in ("events", "graph")]
-    lines = printed(Changes("before", "after", False, [], [], rows), width)
+    lines = shown(Changes("before", "after", False, [], [], rows), width)
     assert [line.strip().split("  ")[0] for line in lines if line.endswith("SLOWER")] == ["ft, events", "ft, graph"]
 
 
 def test_the_table_is_this_one(changes: Changes) -> None:
-    assert printed(changes) == TABLE.splitlines()
+    assert shown(changes) == TABLE.splitlines()
 
 
 def test_the_markdown_is_this_one(changes: Changes) -> None:
@@ -162,7 +148,7 @@ def test_the_json_says_all(changes: Changes) -> None:
 
 
 def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
-    lines = printed(replace(changes, by_share=True))
+    lines = shown(replace(changes, by_share=True))
     assert " ".join(lines[:2]) == (
         "Second run against the first, cold; share of each GPU's ceiling. Change: of the time over that at the "
         "ceiling; negative is closer to it"
@@ -176,8 +162,7 @@ def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
 def test_wide_tables_keep_to_100_columns(changes: Changes) -> None:
     wide = timed(100000, "an_implementation_of_a_very_long_name_indeed", 1.5, "UNSURE", more_samples=10_000)
     wide = replace(wide, ratio_low=0.2, ratio_high=12.3, first_s=2.345e-3, second_s=1234e-6, band=0.123)
-    lines = printed(replace(changes, rows=[wide, *changes.rows]))
-    assert max(map(len, lines)) <= 100
+    lines = shown(replace(changes, rows=[wide, *changes.rows]))
     assert any("+1130" in line and "UNSURE +10000" in line for line in lines)
 
 
@@ -207,7 +192,7 @@ def test_counts_and_verdicts(changes: Changes) -> None:
     two_gpus = replace(changes, by_share=True)
     shares = counts.replace("SLOWER", "FARTHER").replace("FASTER", "CLOSER")
     assert counts_text(two_gpus) == f"By share of each GPU's ceiling, not by time: {shares}"
-    for text in (as_csv(two_gpus), as_json(two_gpus, None), as_markdown(two_gpus, None), "\n".join(printed(two_gpus))):
+    for text in (as_csv(two_gpus), as_json(two_gpus, None), as_markdown(two_gpus, None), "\n".join(shown(two_gpus))):
         assert "FASTER" not in text
         assert "CLOSER" in text
     said = [view.verdict_text(one.verdict, one.more_samples) for one in changes.rows[:4]]

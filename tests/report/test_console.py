@@ -10,17 +10,11 @@ from rich.console import Console
 from kernelbench.core.records import Check, Tolerance
 from kernelbench.core.units import time_column, time_text
 from kernelbench.report import console, tables, view
-
-
-def shown(renderable, width: int = 100) -> str:
-    terminal = Console(width=width, record=True, file=io.StringIO(), color_system=None)
-    terminal.print(renderable)
-    return terminal.export_text()
+from tests.report.printed import printed
 
 
 def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_run):
-    text = shown(console.results_table(synthetic_run))
-    assert max(map(len, text.splitlines())) <= 100
+    text = printed(console.results_table(synthetic_run))
     assert "…" not in text
     squeezed = "".join(text.split())
     for name in view.implementations(synthetic_run):
@@ -32,7 +26,7 @@ def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_ru
 
 
 def test_results_list_reasons(synthetic_run):
-    text = shown(console.results_table(synthetic_run))
+    text = printed(console.results_table(synthetic_run))
     assert "columns must be at most 1000, got 1024" in text
     assert "wrong" in text
     assert "unsupported" in text
@@ -47,7 +41,7 @@ def test_wide_intervals_are_marked(synthetic_run):
 
 def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_run):
     rows = [replace(row, floor_limited="") for row in synthetic_run.rows]
-    plain = shown(console.results_table(replace(synthetic_run, rows=tuple(rows))))
+    plain = printed(console.results_table(replace(synthetic_run, rows=tuple(rows))))
     assert not {"°", "!"} & set(plain)
     assert "Disturbed" not in plain
     at = [
@@ -58,8 +52,7 @@ def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_r
     for number in at:
         near = "yes" if number in at[:2] else ""
         rows[number] = replace(rows[number], disturbed="12 of 40 samples beside another process", floor_limited=near)
-    text = shown(console.results_table(replace(synthetic_run, rows=tuple(rows))))
-    assert max(map(len, text.splitlines())) <= 100
+    text = printed(console.results_table(replace(synthetic_run, rows=tuple(rows))))
     assert " µs°!" in text
     assert " µs!" in text
     assert "°: floor-limited" in text
@@ -69,8 +62,7 @@ def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_r
 
 
 def test_comparison_fits_100_columns_with_every_row(example):
-    text = shown(console.comparison_table(example.comparison, example.run))
-    assert max(map(len, text.splitlines())) <= 100
+    text = printed(console.comparison_table(example.comparison, example.run))
     assert "…" not in text
     for row in example.comparison:
         line = [line for line in text.splitlines() if line.split()[:1] == [row.implementation]]
@@ -83,21 +75,21 @@ def test_comparison_fits_100_columns_with_every_row(example):
 
 def test_a_comparison_says_why_published_cells_are_empty(example):
     note = "published: empty where nothing was published."
-    assert note in shown(console.comparison_table(example.comparison, example.run))
+    assert note in printed(console.comparison_table(example.comparison, example.run))
     filled = [row for row in example.comparison if row.published_speedup or row.implementation == row.baseline]
-    assert note not in shown(console.comparison_table(filled, example.run))
+    assert note not in printed(console.comparison_table(filled, example.run))
     nowhere = [replace(row, published_speedup=None) for row in example.comparison]
-    assert note not in shown(console.comparison_table(nowhere, example.run))
+    assert note not in printed(console.comparison_table(nowhere, example.run))
 
 
 def test_unsure_rows_say_on_screen_how_many_samples_would_decide(example):
     unsure = {"verdict": "UNSURE", "more_samples": 240, "reason": "about 240 more samples of each would .."}
     rows = [replace(row, **unsure) if row.implementation == "naive" else row for row in example.comparison]
-    text = shown(console.comparison_table(rows, example.run))
+    text = printed(console.comparison_table(rows, example.run))
     assert text.count("UNSURE +240") == sum(row.implementation == "naive" for row in rows) > 0
     assert text.count("UNSURE +N: about N more samples of each would decide.") == 2  # cold and warm
     assert "about 240 more" not in text, "once is enough"
-    assert "UNSURE +N" not in shown(console.comparison_table(example.comparison, example.run))
+    assert "UNSURE +N" not in printed(console.comparison_table(example.comparison, example.run))
 
 
 def test_comparison_names_methods_and_devices_where_they_differ(example):
@@ -109,8 +101,7 @@ def test_comparison_names_methods_and_devices_where_they_differ(example):
         )
         for row in example.comparison
     ]
-    text = shown(console.comparison_table(rows, example.run))
-    assert max(map(len, text.splitlines())) <= 100
+    text = printed(console.comparison_table(rows, example.run))
     line = next(line for line in text.splitlines() if line.split()[:1] == ["naive"])
     assert line.split()[1] == "graph"
     assert "Other" in text
@@ -119,7 +110,8 @@ def test_comparison_names_methods_and_devices_where_they_differ(example):
 def test_a_narrow_table_names_the_columns_it_leaves_out_and_does_not_explain_them(example):
     explained = "95 %: half width of the interval"
     wide, narrow = (
-        " ".join(shown(console.comparison_table(example.comparison, example.run), at).split()) for at in (100, 60)
+        " ".join(printed(console.comparison_table(example.comparison, example.run), width=at).split())
+        for at in (100, 60)
     )
     assert explained in wide
     assert "Not shown" not in wide
@@ -131,7 +123,7 @@ def test_a_narrow_check_keeps_the_share_of_what_is_allowed():
     check = Check(True, 7, 100, 0, 2e-3, 1.0, Tolerance(1e-5, 4e-3), "", share_of_tolerance=0.0832)
     entries = [("inputs=uniform", "oneflow", "unsupported", check), ("inputs=masked", "ft", "ok", None)]
     for width, others in ((60, []), (80, ["2.0e-03", "1.0e+00"]), (100, ["2.0e-03", "4.0e-03", "1.0e+00", "1.0e-05"])):
-        text = shown(tables.check_table(entries), width)
+        text = printed(tables.check_table(entries), width=width)
         row = next(line for line in text.splitlines() if "oneflow" in line)
         assert row.split() == ["inputs=uniform", "oneflow", "unsupported", "8.32", "%", *others]
         said = " ".join(text.split())
@@ -144,7 +136,7 @@ def test_comparison_with_published_times_names_the_gpu_and_its_share(example):
         replace(row, baseline="published", published_speedup=None, speedup=row.speedup if row.claim else None)
         for row in example.comparison
     ]
-    text = shown(console.comparison_table(rows, example.run))
+    text = printed(console.comparison_table(rows, example.run))
     line = next(line for line in text.splitlines() if line.split()[:1] == ["oneflow"])
     assert "28 %" in line
     assert "published: on A100-PCIE-40GB" in text
@@ -154,22 +146,21 @@ def test_a_baseline_without_a_time_is_not_called_one(example):
     rows = [
         replace(row, median_s=None, speedup=None) if row.implementation == "ft" else row for row in example.comparison
     ]
-    text = shown(console.comparison_table(rows, example.run))
+    text = printed(console.comparison_table(rows, example.run))
     assert not [line for line in text.splitlines() if line.split()[:1] == ["ft"] and "baseline" in line]
 
 
 def test_comparison_of_nothing(example):
-    assert shown(console.comparison_table((), example.run)).strip() == ""
+    assert printed(console.comparison_table((), example.run)).strip() == ""
 
 
 def test_claims_table_says_verdicts_in_words(example):
-    text = shown(console.claims_table(example.verdicts))
+    text = printed(console.claims_table(example.verdicts))
     for verdict in example.verdicts:
         assert verdict.id in text
         assert verdict.verdict in text
     assert re.search(r"direction +yes +OneFlow is faster \(stated: “faster", text)
     assert re.search(r"size +in part +at most 1.05 times \(set here: a reason\)", text)
-    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_limits_line(synthetic_run):
@@ -191,7 +182,7 @@ def test_build_table_flags_inputs_never_read():
         tables.BuildLine("ft_as_published", "seq=16..512", 32, 128, 0, {"x": 0}),
         tables.BuildLine("naive", "float32", 30, 0, 16, {"x": 3}, "cached"),
     ]
-    first, second = [line for line in shown(tables.build_table(lines)).splitlines() if "x=" in line]
+    first, second = [line for line in printed(tables.build_table(lines)).splitlines() if "x=" in line]
     assert "never reads x" in first
     assert "never" not in second
     assert "cached" in second
@@ -201,16 +192,18 @@ def test_plan_check_and_list_tables_show_all_text_as_it_is():
     plan = tables.plan_table(
         [("seq=16", "ft", ["a<<<(1,1,1), (32,1,1), 0>>>", "b<<<(2,1,1), (32,1,1), 0>>>"], ["[why]"])]
     )
-    assert "b<<<(2,1,1), (32,1,1), 0>>>" in shown(plan)
-    assert "[why]" in shown(plan)
+    assert "b<<<(2,1,1), (32,1,1), 0>>>" in printed(plan)
+    assert "[why]" in printed(plan)
     check = Check(False, 7, 100, 3, None, 0.5, Tolerance(1e-5, 0.0), "y[0, 17]: got nan, expected 0.0021")
-    text = shown(tables.check_table([("seq=16", "ft", "wrong", check), ("seq=16", "torch", "skipped", None)]))
+    text = printed(tables.check_table([("seq=16", "ft", "wrong", check), ("seq=16", "torch", "skipped", None)]))
     assert "5.0e-01" in text
     assert "allowed: abs. + rel. times the expected value" in text
     passed = Check(True, 7, 100, 0, 2e-3, 1.0, Tolerance(1e-5, 4e-3), "")
-    row = next(line for line in shown(tables.check_table([("n=1", "own", "ok", passed)])).splitlines() if "own" in line)
+    row = next(
+        line for line in printed(tables.check_table([("n=1", "own", "ok", passed)])).splitlines() if "own" in line
+    )
     assert row.split() == ["n=1", "own", "ok", "2.0e-03", "4.0e-03", "1.0e+00", "1.0e-05"]
-    assert "[red]x[/red]" in shown(tables.list_table(("name", "n"), [("[red]x[/red]", 3)]))
+    assert "[red]x[/red]" in printed(tables.list_table(("name", "n"), [("[red]x[/red]", 3)]))
 
 
 def test_nothing_is_lost_without_colour(example):

@@ -1,16 +1,15 @@
 """What a run of the simulator shows: tables of 100 columns, charts of what was counted, a page without times."""
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from kernelbench.compare import compare_within
 from kernelbench.report import charts, console, counts
 from kernelbench.report.html_page import write_report
 from kernelbench.runs.results import Run, Store, read_run
+from tests.report.printed import printed
 
 SIZES = (16, 64, 1024)
 NAMES = ("ft", "oneflow", "softmax_of_a_very_long_name")
@@ -48,15 +47,8 @@ def run(tmp_path: Path) -> Run:
     return read_run(tmp_path / "run")
 
 
-def shown(renderable: object) -> str:
-    terminal = Console(width=100, record=True, file=io.StringIO(), color_system=None)
-    terminal.print(renderable)
-    return terminal.export_text()
-
-
 def test_tables_fit_and_have_every_count(run: Run) -> None:
-    text = shown(console.results_table(run))
-    assert max(map(len, text.splitlines())) <= 100
+    text = printed(console.results_table(run))
     lines = {line.split()[0]: line.split()[1:] for line in text.split("Wavefronts")[0].splitlines() if line.split()}
     assert lines["oneflow"] == ["1.50"] * 3
     assert lines["softmax_of_a_very_long_name"] == ["2.00"] * 3
@@ -109,7 +101,7 @@ def test_the_page_has_counts_instead_of_times(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_comparison_shows_ratios_of_counts(run: Run) -> None:
-    text = shown(console.comparison_table(compare_within(run, "oneflow", {}), run))
+    text = printed(console.comparison_table(compare_within(run, "oneflow", {}), run))
     assert "Counts over those of oneflow" in text
     assert "1.33x" in text
     assert "the simulator has no times" in text

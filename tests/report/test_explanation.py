@@ -1,12 +1,10 @@
 """What counters explain, as the terminal, the page and JSON show it."""
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from kernelbench.core.counters import Counters
 from kernelbench.explain.counted import METRICS, Counted, LaunchShape
@@ -14,6 +12,7 @@ from kernelbench.explain.evidence import Evidence, Statement
 from kernelbench.explain.records import Bound, CaseExplanation, Line, Link, Listing, Sentence
 from kernelbench.report import explanation, html_page
 from kernelbench.report.sources import Published
+from tests.report.printed import printed
 
 HOSTILE = "<script>alert('says')</script>"
 STATEMENT = Statement("reduce-tree-counters", "they collide", "tree_strided", "bank_conflicts", "more", "naive", 1, 0)
@@ -50,16 +49,11 @@ def explained(example):
 
 
 def terminal(explained, title="softmax"):
-    return printed(*explanation.case_parts(explained, title))
+    return shown(*explanation.case_parts(explained, title))
 
 
-def printed(*parts):
-    out = io.StringIO()
-    console = Console(file=out, width=100, color_system=None)
-    for part in parts:
-        console.print(part)
-    assert max(map(len, out.getvalue().splitlines())) <= 100
-    return " ".join(out.getvalue().split())
+def shown(*parts):
+    return " ".join(printed(*parts).split())
 
 
 def test_terminal_shows_table_sentences_bounds_and_evidence(explained):
@@ -122,7 +116,7 @@ def test_what_all_cases_say_of_each_published_statement(explained):
     wrong = replace(seen, decision="contradicted", left=1.0)
     gone = replace(seen, statement=replace(seen.statement, says="nobody saw it"), decision="not visible here")
     cases = [explained, replace(explained, evidence=(wrong, gone))]
-    text = printed(explanation.claims_table(cases, "trees: published explanations over all cases"))
+    text = shown(explanation.claims_table(cases, "trees: published explanations over all cases"))
     assert "trees: published explanations over all cases" in text
     assert "confirmed on 1 of 2 2 they collide (tree_strided 1.00 to 3.30, naive" in text
     assert "not visible here 0 nobody saw it" in text

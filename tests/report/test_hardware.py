@@ -1,10 +1,9 @@
 """Hardware counters on the screen: what is measured, what is simulated, and what a report lacks."""
 
-from rich.console import Console, RenderableType
-
 from kernelbench.core.hardware_counters import HARDWARE_METRICS, CountedLaunch, ProfiledLaunch
 from kernelbench.explain.profiled import explain_report
 from kernelbench.report import hardware
+from tests.report.printed import printed
 
 CASE = "seq=8 shape=4x8 axis=-1 dtype=float32"
 ONE = CountedLaunch(
@@ -18,15 +17,8 @@ ONE = CountedLaunch(
 ALONE = CountedLaunch(CASE, "naive", 1, "n", None, None, simulated={"global_load_sectors": 12345}, reason="no GPU")
 
 
-def shown(*parts: RenderableType) -> str:
-    console = Console(width=250, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    for part in parts:
-        console.print(part)
-    return console.export_text()
-
-
 def test_the_simulators_count_stands_beside_where_it_differs_and_alone_in_brackets() -> None:
-    text = shown(*hardware.case_parts([ONE, ALONE], ""))
+    text = printed(*hardware.case_parts([ONE, ALONE], ""), width=250)
     assert "75 (100)" in text
     assert "(12.3 k)" in text
     assert "100 (100)" not in text
@@ -36,7 +28,7 @@ def test_the_simulators_count_stands_beside_where_it_differs_and_alone_in_bracke
 
 
 def test_without_the_hardware_the_reason_comes_first_and_counts_are_labelled() -> None:
-    text = shown(*hardware.case_parts([ALONE], "no GPU here"))
+    text = printed(*hardware.case_parts([ALONE], "no GPU here"), width=250)
     assert text.startswith(" Hardware counters were not read: no GPU here.\nCounters of the simulator, in brackets")
     assert "(12.3 k)" in text
     assert list(hardware.case_parts([], "")) == []
@@ -78,7 +70,7 @@ def profiled(kernel: str = "scan", blocks: int = 8, scale: float = 1.0, **missin
 
 
 def test_a_report_has_sentences_and_tables() -> None:
-    text = shown(*hardware.report_parts(explain_report("mine.ncu-rep", [profiled(), profiled("add")])))
+    text = printed(*hardware.report_parts(explain_report("mine.ncu-rep", [profiled(), profiled("add")])), width=250)
     assert text.startswith("mine.ncu-rep: 2 kernels on A GPU\n")
     for words in ("3.00 times the sectors of global memory", "20.0 of 32 lanes active", "20 % of the warps",
                   "warps wait for a barrier of its block in 6.0 of 7.0 cycles"):  # fmt: skip
@@ -100,7 +92,7 @@ def test_what_no_launch_has_is_named_and_kernels_without_loads_say_nothing_of_in
     assert "Not in this report: l2 bytes." in hardware.report_notes(found)[1]
     silent = profiled()
     silent.values.update(global_load_requests=0.0)
-    assert "input" not in shown(*hardware.report_parts(explain_report("mine", [silent])))
+    assert "input" not in printed(*hardware.report_parts(explain_report("mine", [silent])), width=250)
 
 
 def test_programs_get_a_row_per_kernel() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.simt.bfloats import widened
+
 Array = NDArray[Any]
 Place = tuple[int, int]
 
@@ -241,7 +243,7 @@ def values(kind: str, found: Array) -> Array:
     if kind == "f16":
         return found.astype(np.uint16).view(np.float16).astype(np.float64)
     if kind == "bf16":
-        return (found.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        return widened(found).astype(np.float64)
     if kind == "tf32":
         return (found.astype(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float64)
     if kind == "f32":

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.simt.bfloats import widened
 from tests.simt.harness import Kernels
 
 Array = NDArray[Any]
@@ -167,8 +168,14 @@ def numbers(kind: str, array: Array) -> NDArray[np.float64]:
     """The values of floating-point numbers of a format, as float64."""
     with np.errstate(invalid="ignore"):  # of a signalling NaN
         if kind == "bf16":
-            return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+            return widened(array).astype(np.float64)
         return array.astype(np.float64)
+
+
+def as_type(value: int, kind: str, bits: int = 32) -> int:
+    """The lowest bits as a number, with a sign if `kind` is s32."""
+    value %= 1 << bits
+    return value - (1 << bits) if kind == "s32" and value >> (bits - 1) else value
 
 
 def encode(kind: str, values: NDArray[np.float64]) -> Array:

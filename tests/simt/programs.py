@@ -10,8 +10,6 @@ from kernelbench.simt import ir
 from kernelbench.simt.interface import LANES, NONE, Kind
 from kernelbench.simt.lower.program import Lowered, Program, SpecialSlot
 
-TOP = 1 << 20  # registers end here at the latest; constants follow
-
 
 class Builder:
     """Instructions in order; `label()` is the index of the next one. Line n of k.cu is instruction n - 1."""

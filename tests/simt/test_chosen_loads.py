@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from kernelbench.simt.interface import Kind
 from tests.simt.harness import Load, Outcome
+from tests.simt.planted_runs import Values, marked_lines
 
 pytestmark = pytest.mark.nvcc
 
 SOURCE = Path(__file__).parent / "kernels" / "dropped.cu"
-Values = NDArray[np.int32]
 THREADS = np.arange(64)
 
 
@@ -22,16 +22,6 @@ def launched(load: Load, entry: str, threads: int = 64, n: int = 256) -> tuple[V
     kernels, y = load("dropped"), np.zeros(threads, np.int32)
     assert Kind.CHOOSE in {one.kind for one in kernels.program(entry).code}, "nvcc does not load early"
     return y, kernels.run(entry, 1, threads, y, np.int32(n), faulty=True)
-
-
-def lines_of(entry: str) -> tuple[int, ...]:
-    """Lines marked `here`, then those marked `or here`."""
-    lines = SOURCE.read_text().splitlines()
-    start = next(number for number, line in enumerate(lines) if f"void {entry}(" in line)
-    end = next(number for number in range(start, len(lines)) if lines[number] == "}")
-    return tuple(
-        number + 1 for mark in ("// here", "// or here") for number in range(start, end) if mark in lines[number]
-    )
 
 
 def found(outcome: Outcome) -> set[tuple[str, int]]:
@@ -63,12 +53,12 @@ def test_dropped_values_are_not_read(load: Load, entry: str) -> None:
 
 def test_used_values_are_read(load: Load) -> None:
     for entry, kind in (("carried_without_a_barrier", "shared_race"), ("carried_from_nowhere", "uninitialised_shared")):
-        (line,) = lines_of(entry)
+        (line,) = marked_lines(SOURCE, entry)
         assert (kind, line) in found(launched(load, entry)[1]), entry
 
 
 def test_a_read_by_one_lane_races_with_a_later_write(load: Load) -> None:
-    read, written = lines_of("of_one_warp_read_by_another")
+    read, written = marked_lines(SOURCE, "of_one_warp_read_by_another")
     _, outcome = launched(load, "of_one_warp_read_by_another")
     assert found(outcome) == {("uninitialised_shared", read), ("shared_race", written)}
     assert [fault.lane for fault in outcome.report.faults if fault.kind == "uninitialised_shared"] == [31]
@@ -76,11 +66,11 @@ def test_a_read_by_one_lane_races_with_a_later_write(load: Load) -> None:
 
 def test_both_of_two_values_are_checked(load: Load) -> None:
     _, outcome = launched(load, "two_values", 32, 128)
-    assert found(outcome) == {("warp_race", line) for line in lines_of("two_values")}
+    assert found(outcome) == {("warp_race", line) for line in marked_lines(SOURCE, "two_values")}
 
 
 def test_local_memory_that_is_used(load: Load) -> None:
-    (line,) = lines_of("of_local_memory_not_written")
+    (line,) = marked_lines(SOURCE, "of_local_memory_not_written")
     _, outcome = launched(load, "of_local_memory_not_written")
     assert found(outcome) == {("uninitialised_local", line)}
     assert outcome.report.faults[0].count == 32

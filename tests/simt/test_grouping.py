@@ -21,7 +21,6 @@ mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 4; mov.u32 %r3, s; add.s32 %r4, %r3, %r2;
 ld.param.u64 %rd1, [k_param_0];
 """
 FOUR = tuple(f"ld.shared.f32 %f{k}, [%r4+{4 * k}];" for k in range(4))
-MADE = {16: "LDS.128", 8: "LDS.64"}
 
 
 def run(code: Mapping[str, tuple[int, ...]]) -> tuple[Counters, str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.simt.bfloats import bfloat, widened
 from tests.simt.harness import Kernels, Load
 
 pytestmark = pytest.mark.nvcc
@@ -304,16 +305,6 @@ def test_half(types: Kernels, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(out[1], a.astype(np.float64) / b, rtol=2**-10)
     np.testing.assert_array_equal(out[2], (a.astype(np.float32) * 3).astype(np.float16))
     np.testing.assert_array_equal(out[3], np.trunc(a))
-
-
-def bfloat(values: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Rounded to nearest even, as bits."""
-    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-    return np.asarray(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16))
-
-
-def widened(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
-    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def test_bfloat(types: Kernels, rng: np.random.Generator) -> None:

@@ -84,13 +84,6 @@ def test_special_registers() -> None:
     assert [(slot.name, slot.offset) for slot in program.specials] == [("%tid.y", program.code[2].x[0])]
 
 
-def test_what_the_lane_masks_say() -> None:
-    program = lowered("st.shared.u32 [tile], %lanemask_ge; st.shared.u32 [tile], %lanemask_gt;")
-    at_least, above = (constant(program, step.x[0], "I") for step in program.code[:2])
-    assert at_least == tuple(0xFFFFFFFF << lane & 0xFFFFFFFF for lane in range(32))
-    assert above == tuple(mask & ~(1 << lane) for lane, mask in enumerate(at_least))
-
-
 def test_registers_that_may_be_read_first_are_zeroed() -> None:
     program = lowered("@%p1 ld.shared.u32 %r2, [tile]; st.shared.u32 [tile], %r2;")
     assert program.zeroed == ((program.code[0].x[0], 128),)

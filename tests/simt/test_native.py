@@ -91,12 +91,6 @@ def test_the_checked_build_is_another(small: Path) -> None:
     assert native.built() != native.built(sanitize=True)
 
 
-def test_without_a_compiler(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(NoCompiler, match=r"no-such-compiler not found.*install"):
-        native.built()
-
-
 def test_a_compiler_that_fails(small: Path) -> None:
     (small / "one.cpp").write_text("this is not C++")
     with pytest.raises(BuildError, match=r"cannot be built: .*one\.cpp:1") as caught:
@@ -172,7 +166,7 @@ def test_a_compiler_may_have_words_and_blanks(small: Path, monkeypatch: pytest.M
     ("text", "said"),
     [
         ("/nowhere/g++", r"^/nowhere/g\+\+ not found: "),
-        ("no-such-compiler -m32", "^no-such-compiler not found: "),
+        ("no-such-compiler -m32", "^no-such-compiler not found: .*install"),
         ("g++ 'open", r"^CXX=\"g\+\+ 'open\": No closing quotation; expected a compiler and its options"),
     ],
 )

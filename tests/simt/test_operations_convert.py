@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.simt import exact
+from tests.simt.matrices import decoded
 from tests.simt.operations import (
     DTYPES,
     Array,
@@ -228,17 +229,7 @@ def test_two_into_a_pair(kind: str, words: str) -> None:
 
 def eight_bits(kind: str) -> list[float]:
     """The value of every code; NaN for those that are no numbers."""
-    fraction, bias = (3, 7) if kind == "e4m3" else (2, 15)
-    found = []
-    for code in range(256):
-        exponent, digits = code >> fraction & ((1 << (7 - fraction)) - 1), code & ((1 << fraction) - 1)
-        size = (digits / 2**fraction + (exponent > 0)) * 2.0 ** (max(exponent, 1) - bias)
-        if kind == "e5m2" and exponent == 31:
-            size = math.inf if digits == 0 else math.nan
-        elif code & 127 == 127:
-            size = math.nan
-        found.append(-size if code & 128 else size)
-    return found
+    return [decoded(kind, code) for code in range(256)]
 
 
 @pytest.mark.parametrize("kind", ["e4m3", "e5m2"])

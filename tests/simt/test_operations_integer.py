@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.simt.operations import DTYPES, Array, apply, halves, integers, pairs
+from tests.simt.operations import DTYPES, Array, apply, as_type, halves, integers, pairs
 
 TYPES = ("u16", "s16", "u32", "s32", "u64", "s64")
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
@@ -91,25 +91,15 @@ def test_saturation() -> None:
     check("min.relu.s32 %d, %a, %b;", "s32", ("s32", "s32"), lambda a, b: max(min(a, b), 0))
 
 
-def low_24(kind: str, a: int) -> int:
-    a &= 0xFFFFFF
-    return a - (1 << 24) if kind == "s32" and a >> 23 else a
-
-
 @pytest.mark.parametrize("kind", ["u32", "s32"])
 def test_24_bits(kind: str) -> None:
     def product(a: int, b: int) -> int:
-        return low_24(kind, a) * low_24(kind, b)
+        return as_type(a, kind, 24) * as_type(b, kind, 24)
 
     check(f"mul24.lo.{kind} %d, %a, %b;", kind, (kind, kind), product)
     check(f"mul24.hi.{kind} %d, %a, %b;", kind, (kind, kind), lambda a, b: product(a, b) >> 16)
     check(f"mad24.lo.{kind} %d, %a, %b, %c;", kind, (kind,) * 3, lambda a, b, c: product(a, b) + c)
     check(f"mad24.hi.{kind} %d, %a, %b, %c;", kind, (kind,) * 3, lambda a, b, c: (product(a, b) >> 16) + c)
-
-
-def element(kind: str, word: int, bits: int, number: int) -> int:
-    value = word >> (bits * number) & ((1 << bits) - 1)
-    return value - (1 << bits) if kind == "s32" and value >> (bits - 1) else value
 
 
 @pytest.mark.parametrize("first", ["u32", "s32"])
@@ -119,10 +109,12 @@ def test_dot_products(first: str, second: str) -> None:
     kinds = (first, second, result)
 
     def four(a: int, b: int, c: int) -> int:
-        return c + sum(element(first, a, 8, i) * element(second, b, 8, i) for i in range(4))
+        return c + sum(as_type(a >> at, first, 8) * as_type(b >> at, second, 8) for at in range(0, 32, 8))
 
     def two(high: int) -> Callable[[int, int, int], int]:
-        return lambda a, b, c: c + sum(element(first, a, 16, i) * element(second, b, 8, i + 2 * high) for i in range(2))
+        return lambda a, b, c: (
+            c + sum(as_type(a >> 16 * i, first, 16) * as_type(b >> 8 * (i + 2 * high), second, 8) for i in range(2))
+        )
 
     check(f"dp4a.{first}.{second} %d, %a, %b, %c;", result, kinds, four)
     check(f"dp2a.lo.{first}.{second} %d, %a, %b, %c;", result, kinds, two(0))

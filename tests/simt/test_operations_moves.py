@@ -153,7 +153,6 @@ def test_spaces(space: str) -> None:
         "and.b32 %d, %p, %q;",
         "testp.finite.f16 %p, %a;",
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%d}, {%a}, {%b}, {%c};",
-        "tcgen05.wait::ld.sync.aligned;",
     ],
 )
 def test_refused(instruction: str) -> None:

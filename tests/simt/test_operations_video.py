@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core.errors import PtxError
-from tests.simt.operations import apply, integers, video_inputs
+from tests.simt.operations import apply, as_type, integers, video_inputs
 
 TYPES = ("u32", "s32")
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -30,11 +30,6 @@ COMPARED: dict[str, Callable[[int, int], bool]] = {
 SECONDS: dict[str, Callable[[int, int], int]] = {"add": lambda t, c: t + c, "min": min, "max": max}
 WORDS = ("", ".sat")
 A, B, C = (integers("u32", seed=number) for number in range(3))
-
-
-def as_type(value: int, kind: str, bits: int = 32) -> int:
-    value %= 1 << bits
-    return value - (1 << bits) if kind == "s32" and value >> (bits - 1) else value
 
 
 def clamped(value: int, kind: str, bits: int = 32) -> int:

@@ -14,11 +14,11 @@ from kernelbench.simt.machine import LaunchReport
 from tests.build.binaries import all_built, only_built
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats, trials, zeros
+from tests.simt.planted_runs import marked_lines
 
 pytestmark = pytest.mark.nvcc
 
 SOURCE = Path(__file__).parent / "planted" / "faults.cu"
-MARK = "// here"
 SHARED, LOCAL = 0x50 << 56, 0x60 << 56
 BUDGET = 100_000
 
@@ -91,12 +91,6 @@ def launched(one: Planted, ptx: str, strict: bool) -> tuple[Simulation, LaunchRe
     return simulation, simulation.launch(launch, strict=strict, budget=BUDGET)
 
 
-def marked_line(entry: str) -> int:
-    lines = SOURCE.read_text().splitlines()
-    start = next(number for number, line in enumerate(lines) if f"void {entry}(" in line)
-    return next(number for number in range(start, len(lines)) if MARK in lines[number]) + 1
-
-
 def place(simulation: Simulation, address: tuple[str, int] | str) -> int:
     if isinstance(address, str):
         return 0
@@ -112,7 +106,7 @@ def test_a_fault_is_found_where_it_is(one: Planted, planted: str) -> None:
     (found,) = report.faults
     assert Path(found.instruction.source.file).name == "faults.cu"
     said = found.kind, found.instruction.source.line, found.block, found.warp, found.lane, found.address, found.count
-    line, address = marked_line(one.entry), place(simulation, one.address)
+    line, address = marked_lines(SOURCE, one.entry)[0], place(simulation, one.address)
     assert said == (one.kind, line, one.block, one.warp, one.lane, address, one.count), str(found)
     assert str(found).startswith(f"faults.cu:{line}: ")
     assert f"block {one.block} warp {one.warp} lane {one.lane}" in str(found)
@@ -128,7 +122,7 @@ def test_a_missing_barrier_in_a_loop_is_found(planted: str) -> None:
     one = Planted("tree_without_a_barrier", "shared_race", 0, 0, n=128, elements=128, threads=128)
     _, report = launched(one, planted, strict=True)
     kinds = {(fault.kind, fault.instruction.source.line if fault.instruction.source else 0) for fault in report.faults}
-    line = marked_line(one.entry)
+    (line,) = marked_lines(SOURCE, one.entry)
     assert ("shared_race", line) in kinds
     assert kinds <= {("shared_race", line), ("warp_race", line)}
 

@@ -6,33 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from kernelbench.build import BuildRequest
-from kernelbench.core.records import Launch, Scalar
-from kernelbench.simt.machine import LaunchReport
 from tests.build.binaries import only_built
-from tests.simt.hardware.simulate import Simulation
-from tests.simt.hardware.trials import Trial, zeros
+from tests.simt.planted_runs import Values, launched
 
 pytestmark = pytest.mark.nvcc
 
 SOURCE = Path(__file__).parent / "planted" / "progress.cu"
 LONGEST_S = 10.0
-Values = NDArray[np.int32]
 
 
 @pytest.fixture(scope="module")
 def ptx() -> str:
     return only_built(BuildRequest(SOURCE, (), "sm_90")).ptx_path.read_text()
-
-
-def launched(ptx: str, entry: str, threads: int, *, strict: bool) -> tuple[Values, Values, LaunchReport]:
-    x = np.random.default_rng(1).integers(0, 1000, threads).astype(np.int32)
-    launch = Launch(entry, (1, 1, 1), (threads, 1, 1), ("x", "y", Scalar("int32", threads)))
-    simulation = Simulation(Trial(entry, SOURCE, (launch,), {"x": x, "y": zeros(threads + 2)}, ("y",)), ptx)
-    report = simulation.launch(launch, strict=strict)
-    return x, simulation.array("y")[: threads + 1], report
 
 
 def sums(x: Values) -> Values:
@@ -52,7 +39,7 @@ ENDING: dict[str, tuple[int, Callable[[Values], Values] | None]] = {
 @pytest.mark.parametrize("entry", ENDING)
 def test_lanes_that_wait_for_each_other_end(ptx: str, entry: str, strict: bool) -> None:
     threads, expected = ENDING[entry]
-    x, y, report = launched(ptx, entry, threads, strict=strict)
+    x, y, report = launched(SOURCE, ptx, entry, threads, strict=strict, more=2)
     assert report.ended
     assert [str(fault) for fault in report.faults] == []
     if expected is not None:
@@ -77,7 +64,7 @@ def test_lanes_that_wait_for_each_other_end(ptx: str, entry: str, strict: bool) 
 @pytest.mark.parametrize("strict", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_what_never_ends_is_said_within_seconds(ptx: str, entry: str, kind: str, strict: bool) -> None:
     began = time.process_time()
-    _, _, report = launched(ptx, entry, 64, strict=strict)
+    _, _, report = launched(SOURCE, ptx, entry, 64, strict=strict, more=2)
     assert not report.ended
     assert kind in {fault.kind for fault in report.faults}
     assert time.process_time() - began < LONGEST_S  # of the processor, which other processes may use as well

@@ -5,20 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from kernelbench.build import BuildRequest
-from kernelbench.core.records import Launch, Scalar
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.machine import LaunchReport
 from tests.build.binaries import only_built
-from tests.simt.hardware.simulate import Simulation
-from tests.simt.hardware.trials import Trial, zeros
+from tests.simt.planted_runs import Values, launched, marked_lines
 
 pytestmark = pytest.mark.nvcc
 
 SOURCE = Path(__file__).parent / "planted" / "races.cu"
-Values = NDArray[np.int32]
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +22,8 @@ def ptx() -> str:
     return only_built(BuildRequest(SOURCE, (), "sm_90")).ptx_path.read_text()
 
 
-def launched(ptx: str, entry: str, threads: int = 64) -> tuple[Values, Values, LaunchReport]:
-    x = np.random.default_rng(1).integers(0, 1000, threads).astype(np.int32)
-    arguments = ("x", "y", Scalar("int32", threads))
-    launch = Launch(entry, (1, 1, 1), (threads, 1, 1), arguments, shared_bytes=4 * threads)
-    simulation = Simulation(Trial(entry, SOURCE, (launch,), {"x": x, "y": zeros(threads)}, ("y",)), ptx)
-    report = simulation.launch(launch, strict=True)
-    return x, simulation.array("y"), report
-
-
-def lines_of(entry: str) -> dict[str, int]:
-    """Lines marked `here` and `or here`."""
-    lines = SOURCE.read_text().splitlines()
-    start = next(number for number, line in enumerate(lines) if f"void {entry}(" in line)
-    end = next((number for number in range(start + 1, len(lines)) if "__global__" in lines[number]), len(lines))
-    marked = {"// here": 0, "// or here": 0}
-    return {mark: number + 1 for mark in marked for number in range(start, end) if mark in lines[number]}
+def strictly(ptx: str, entry: str, threads: int = 64) -> tuple[Values, Values, LaunchReport]:
+    return launched(SOURCE, ptx, entry, threads, strict=True, shared_bytes=4 * threads)
 
 
 def late(x: Values) -> Values:
@@ -64,7 +46,7 @@ CORRECT: dict[str, tuple[int, Callable[[Values], Values]]] = {
 @pytest.mark.parametrize("entry", CORRECT)
 def test_correct_kernels_have_neither_errors_nor_notes(ptx: str, entry: str) -> None:
     threads, expected = CORRECT[entry]
-    x, y, report = launched(ptx, entry, threads)
+    x, y, report = strictly(ptx, entry, threads)
     assert [str(fault) for fault in (*report.faults, *report.notes)] == []
     np.testing.assert_array_equal(y, expected(x))
 
@@ -79,12 +61,11 @@ NOTED: dict[str, tuple[str, Callable[[Values], Values]]] = {
 @pytest.mark.parametrize("entry", NOTED)
 def test_what_programs_rely_on_is_a_note(ptx: str, entry: str) -> None:
     kind, expected = NOTED[entry]
-    x, y, report = launched(ptx, entry)
+    x, y, report = strictly(ptx, entry)
     assert [str(fault) for fault in report.faults] == []
     assert {note.kind for note in report.notes} == {kind}
-    assert {note.instruction.source.line for note in report.notes if note.instruction.source} <= set(
-        lines_of(entry).values()
-    )
+    lines = {note.instruction.source.line for note in report.notes if note.instruction.source}
+    assert lines <= set(marked_lines(SOURCE, entry))
     assert ": note: " in launch_counters(report).notes[0]
     np.testing.assert_array_equal(y, expected(x))
 
@@ -100,6 +81,6 @@ def test_what_programs_rely_on_is_a_note(ptx: str, entry: str) -> None:
     ],
 )
 def test_errors_stay_errors(ptx: str, entry: str, kind: str) -> None:
-    _, _, report = launched(ptx, entry)
+    _, _, report = strictly(ptx, entry)
     found = {(fault.kind, fault.instruction.source.line) for fault in report.faults if fault.instruction.source}
-    assert (kind, lines_of(entry)["// here"]) in found or (kind, lines_of(entry).get("// or here")) in found, found
+    assert found & {(kind, line) for line in marked_lines(SOURCE, entry)}, found

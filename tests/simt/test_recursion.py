@@ -1,11 +1,8 @@
 """Functions that call themselves, against the same recursion in Python."""
 
-import re
-
 import numpy as np
 import pytest
 
-from kernelbench.core.errors import PtxError
 from kernelbench.simt import simulate
 from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.parse import parse
@@ -158,8 +155,3 @@ def test_a_routine_follows_the_kernel_once() -> None:
     assert opcodes[:3] == ["call", "call", "exit"]
     assert opcodes[-2:] == ["return", "exit"]
     assert flat.instructions[flat.routines[0].end].opcode == ("return",)
-
-
-def test_a_kernel_cannot_be_called() -> None:
-    with pytest.raises(PtxError, match=re.escape("'k' is a kernel, which cannot be called")):
-        inline_calls(parse(HEAD + ".visible .entry k() { call k; ret; }\n"), "k")

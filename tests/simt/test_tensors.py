@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelbench.core.errors import DeviceError
 from kernelbench.simt import Simulation, TensorMap, simulate
+from tests.simt.bfloats import bfloat, widened
 from tests.simt.harness import Load
 
 pytestmark = pytest.mark.nvcc
@@ -153,15 +154,6 @@ def test_reductions_of_tiles(ptx: str, rng: np.random.Generator, step: str) -> N
     np.testing.assert_array_equal(done.outputs["to"], expected)
 
 
-def brain(x: NDArray[Any]) -> NDArray[Any]:
-    bits = x.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def widened(x: NDArray[Any]) -> NDArray[Any]:
-    return (x.astype(np.uint32) << 16).view(np.float32)
-
-
 @pytest.mark.parametrize(
     ("entry", "dtype", "step"),
     [
@@ -171,13 +163,13 @@ def widened(x: NDArray[Any]) -> NDArray[Any]:
         ("row_min_s64", np.int64, np.minimum),
         ("row_xor_b64", np.int64, np.bitwise_xor),
         ("row_dec_u32", np.uint32, STEPS["dec"]),
-        ("row_add_bf16", np.uint16, lambda a, b: brain(widened(a) + widened(b))),
+        ("row_add_bf16", np.uint16, lambda a, b: bfloat(widened(a) + widened(b))),
     ],
 )
 def test_reductions_of_rows(ptx: str, rng: np.random.Generator, entry: str, dtype: Any, step: Any) -> None:
     values = rng.standard_normal((4, 64)) * 100
     x = (
-        brain(values)
+        bfloat(values)
         if entry == "row_add_bf16"
         else np.abs(values).astype(dtype)
         if dtype == np.uint32

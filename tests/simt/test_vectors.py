@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.simt.bfloats import widened
 from tests.simt.harness import Kernels, Load
 
 pytestmark = pytest.mark.nvcc
@@ -49,7 +50,7 @@ def test_pairs_of_bfloats(vectors: Kernels) -> None:
     whole = np.random.default_rng(2).integers(-8, 8, (32, 8)).astype(np.float32)
     at = np.zeros((2, 8), np.uint16)
     vectors.run("add_bf16x2", 1, 32, at, (whole.view(np.uint32) >> 16).astype(np.uint16))
-    found = (at.astype(np.uint32) << 16).view(np.float32)
+    found = widened(at)
     np.testing.assert_array_equal(found, [whole[k::2].sum(0) for k in range(2)])
 
 

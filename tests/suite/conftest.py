@@ -55,7 +55,7 @@ def changed():
 
 
 @pytest.fixture
-def read(tmp_path, monkeypatch):
+def read(catalog, tmp_path, monkeypatch):
     """Reads a text as suites/test.yaml, as typed from the folder above."""
     monkeypatch.chdir(tmp_path)
     Path("suites").mkdir()
@@ -63,7 +63,7 @@ def read(tmp_path, monkeypatch):
     def read(text, claim_ids=CLAIMS):
         content = text if isinstance(text, bytes) else textwrap.dedent(text).encode()
         Path("suites/test.yaml").write_bytes(content)
-        return read_suite(Path("suites/test.yaml"), OPERATIONS, IMPLEMENTATIONS, claim_ids)
+        return read_suite(Path("suites/test.yaml"), catalog.operations, catalog.implementations, claim_ids)
 
     return read
 

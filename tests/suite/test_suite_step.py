@@ -1,12 +1,12 @@
 """A suite of a step: parts of several operations, each one case."""
 
 from dataclasses import replace
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from kernelbench.core.errors import InputError, ProblemsError
-from kernelbench.suite import read_suite, select_cases, select_implementations
+from kernelbench.core.errors import InputError
+from kernelbench.suite import select_cases, select_implementations
 from tests.suite.conftest import OPERATIONS
 
 TWO = {**OPERATIONS, "relu": replace(OPERATIONS["softmax"], name="relu", parameters={})}
@@ -41,21 +41,9 @@ caches: cold
 """
 
 
-@pytest.fixture
-def read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def read(text):
-        Path("step.yaml").write_text(text)
-        return read_suite(Path("step.yaml"), TWO, KNOWN, ())
-
-    return read
-
-
-def mistakes(read, text):
-    with pytest.raises(ProblemsError) as caught:
-        read(text)
-    return [line.removeprefix("step.yaml:") for line in str(caught.value).split("\n")]
+@pytest.fixture(scope="module")
+def catalog():
+    return SimpleNamespace(operations=TWO, implementations=KNOWN)
 
 
 def changed(old, new):
@@ -117,11 +105,11 @@ def test_filter_takes_parts_and_only_keeps_the_cases_of_who_is_left(read):
         ("operation: softmax", "operation: softmx", ["5: unknown operation 'softmx'; did you mean 'softmax'?"]),
     ],
 )  # fmt: skip
-def test_mistakes_in_a_step_are_told_with_their_lines(read, old, new, expected):
-    assert mistakes(read, changed(old, new)) == expected
+def test_mistakes_in_a_step_are_told_with_their_lines(problems, old, new, expected):
+    assert problems(changed(old, new)) == expected
 
 
 @pytest.mark.parametrize("step", ["[]", "softmax", "[softmax]"])
-def test_a_step_is_a_list_of_mappings(read, step):
-    (found,) = mistakes(read, f"title: t\nleaves_out: all\nstep: {step}\n")
+def test_a_step_is_a_list_of_mappings(problems, step):
+    (found,) = problems(f"title: t\nleaves_out: all\nstep: {step}\n")
     assert found.startswith("3: 'step' must be a list of mappings")

@@ -327,12 +327,6 @@ def test_a_run_stopped_in_its_first_case_has_nothing_to_compare(project: Project
     assert (code, err) == (2, f"{folder}: holds no rows yet; the run was stopped in its first case\n")
 
 
-def test_a_failed_row_ends_with_1(project: Project, command: Command) -> None:
-    let(project, "other", lambda arrays: arrays["y"].fill(0))
-    assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 1
-    assert command("check", project.suite("good, other"))[0] == 1
-
-
 def test_a_specimen_is_wrong_as_expected_and_that_is_fine(project: Project, command: Command) -> None:
     suite = project.suite("good")
     out, _ = ended(0, command("check", suite, "--specimens"))
