@@ -99,6 +99,15 @@ def moved_bytes(counters: Counters) -> int:
     return counters.read_once_bytes + counters.written_once_bytes
 
 
+# Counts that are compared row by row, by the columns of comparison.csv.
+COMPARED: Mapping[str, Callable[[Counters], int]] = {
+    "global_bytes": lambda counters: SECTOR_BYTES * counters.global_sectors,
+    "distinct_bytes": moved_bytes,
+    "shared_wavefronts": lambda counters: counters.shared_wavefronts,
+    "warp_instructions": lambda counters: counters.warp_instructions,
+}
+
+
 def _asked_bytes(counters: Counters) -> int:
     """Bytes that all loads request, in whole sectors: repetitions count, scattering does not."""
     return SECTOR_BYTES * counters.global_load_ideal_sectors
