@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import ClaimVerdict, some_labels
 from kernelbench.core.units import digits, energy_text, rate_text, share_text, time_column, time_text
 from kernelbench.report import counts, step, tables, view
 from kernelbench.report.fitting import Cell, Options, Table
@@ -178,14 +178,11 @@ def _published(row: ComparedRow, with_device: bool) -> str:
 
 def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
     """Why cells are empty, a line per reason. The verdict of an UNSURE row says how many samples are missing."""
-    cases: dict[str, dict[str, None]] = {}
+    cases: dict[str, list[str]] = {}
     for row in rows:
         if row.reason and not row.is_baseline and not row.more_samples:
-            cases.setdefault(row.reason, {})[labels[row.case]] = None
-    return [
-        f"{', '.join([*where][:3])}{f' and {len(where) - 3} more' if len(where) > 3 else ''}: {reason}"
-        for reason, where in cases.items()
-    ]
+            cases.setdefault(row.reason, []).append(labels[row.case])
+    return [f"{some_labels(where, 3)}: {reason}" for reason, where in cases.items()]
 
 
 def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
