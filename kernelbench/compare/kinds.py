@@ -269,8 +269,13 @@ KINDS: Mapping[str, Judge] = {
     "explanation": judge_explanation,
 }
 
-# What a run of the simulator can decide as well.
-WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "more_registers", "launch", "explanation")
+# What decides the kinds that need no times: a run of the simulator will do.
+WITHOUT_TIMES = {
+    "specimen": "verification",
+    **dict.fromkeys(("same_code", "longer_code", "more_registers"), "machine code"),
+    "launch": "launches",
+    "explanation": "counters",
+}
 
 
 def _traffic_ratios(asked: Asked, case: MeasuredCase) -> tuple[float, float]:
