@@ -78,9 +78,7 @@ class Asked:
             verdict = one(case)
             if verdict is None:
                 found.append(self.missing(case, *names))
-            elif any(
-                side.floor_limited for name in (names if timed is None else timed) if (side := self.timed(case, name))
-            ):
+            elif any(side.floor_limited for name in timed if (side := self.timed(case, name))):
                 found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
             else:
                 found.append(verdict)
