@@ -14,7 +14,7 @@ from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import claim_statements, has_parameters
 from kernelbench.report import copies, palette, style, view
 from kernelbench.report.case_axis import CHARACTER, PANEL, SPREAD, Curve
-from kernelbench.report.style import PAPER, SOFT, WIDTH
+from kernelbench.report.style import PAPER, SOFT
 from kernelbench.report.view import Words, number_text
 from kernelbench.runs.results import Run
 
@@ -88,8 +88,6 @@ def sweep_figure(
 
     With '' as `cache`, counts alone.
     """
-    from matplotlib.figure import Figure
-
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
@@ -103,8 +101,7 @@ def sweep_figure(
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
     looks = _looks(run, comparison, names)
-    with style.house_style():
-        figure = Figure(figsize=(WIDTH, sum(heights) + 0.5 * len(blocks) + 0.5), layout="constrained")
+    with style.new_figure(sum(heights) + 0.5 * len(blocks) + 0.5) as figure:
         grid = figure.subplots(
             len(heights), min(ACROSS, len(curves)), squeeze=False, gridspec_kw={"height_ratios": heights}
         )
@@ -129,7 +126,6 @@ def sweep_figure(
                 axes[0].set_ylabel("bandwidth, TB/s")
                 _level(axes[: len(block)])
         _legend(figure, looks, [axis for axes in grid for axis in axes])
-        style.fix_layout(figure)
     return figure
 
 
