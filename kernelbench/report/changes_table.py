@@ -79,7 +79,7 @@ def columns_of(rows: Sequence[Judged], by_share: bool) -> dict[str, Callable[[Ju
         "second": lambda row: _share(row.second_share) if by_share else time(row.second_s),
         "change %": lambda row: percent_text(row.ratio),
         "95 % interval": _interval,
-        "band %": lambda row: f"±{digits(100 * row.band, 2)}",
+        "band %": _band,
     }
 
 
@@ -89,6 +89,10 @@ def _share(share: float | None) -> str:
 
 def _interval(row: Judged) -> str:
     return f"{percent_text(row.ratio_low)} .. {percent_text(row.ratio_high)}"
+
+
+def _band(row: Judged) -> str:
+    return f"±{digits(100 * row.band, 2)}"
 
 
 def percent_text(ratio: float) -> str:
@@ -137,7 +141,7 @@ def regression_lines(changes: Changes, least: float) -> list[str]:
     """A line per regression of at least `least`, then how many rows could hide one; never empty."""
     limit = f"{100 * least:g} %"
     labels = labels_of(changes)
-    lines = [_regression(row, labels) for row in changes.regressions(least)]
+    lines = [regression_line(row, labels) for row in changes.regressions(least)]
     if not lines:
         lines = [f"No row is slower by {limit}."]
     blind = changes.blind(least)
@@ -147,8 +151,9 @@ def regression_lines(changes: Changes, least: float) -> list[str]:
     return lines
 
 
-def _regression(row: Change, labels: Mapping[str, str]) -> str:
+def regression_line(row: Change, labels: Mapping[str, str], *, with_band: bool = False) -> str:
     place = [row.implementation, labels[row.case]]
     place += [row.cache, f"by {row.method}"] if row.cache else []
     what = f"{percent_text(row.ratio)} % ({_interval(row)})" if isinstance(row, Judged) else row.reason
-    return f"REGRESSION: {', '.join(place)}: {what}"
+    band = f", band {_band(row)} %" if with_band and isinstance(row, Judged) else ""
+    return f"REGRESSION: {', '.join(place)}: {what}{band}"
