@@ -50,8 +50,9 @@ def results_table(run: Run) -> RenderableType:
     missing = view.reason_groups(run.rows)
     if missing:
         parts.append(tables.reasons_table(missing, labels, "Without counts" if run.simulated else "Without a time"))
-    if disturbed := view.disturbed_groups(rows):
-        parts.append(_disturbed(disturbed, labels))
+    if disturbed := view.disturbed_groups(rows):  # because there were too few other samples
+        lines = [(labels[case], what, ", ".join(names)) for case, what, names in disturbed]
+        parts.append(tables.new_table("Disturbed", ("case", "cache, what was seen", "implementations"), lines))
     return Group(*parts)
 
 
@@ -99,12 +100,6 @@ def _broken(name: str, width: int = 12) -> str:
     return "\n".join(lines)
 
 
-def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
-    """Times that include disturbed samples, because there were too few others."""
-    rows = [(labels[case], what, ", ".join(names)) for case, what, names in groups]
-    return tables.new_table("Disturbed", ("case", "cache, what was seen", "implementations"), rows)
-
-
 def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
     """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. For a
     step, also the sum of its parts."""
@@ -145,9 +140,7 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
     numbers = [(header, {**tables.RIGHT, "max_width": 22, **SPARE.get(header, {})}) for header in cells]
     table = tables.block_table(
         title, [("case, implementation", {"max_width": 34}), *numbers, ("verdict", tables.WORD)], rows, labels,
-        lambda row: [
-            *(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict_cell(row),
-        ],
+        lambda row: [*(cell(row) for cell in cells.values()), _verdict(row)],
     )  # fmt: skip
     notes = {"speed-up": f"published: on {min(devices)}"} if len(devices) == 1 else {}
     if "published" in cells and not all(_published(row, False) for row in rows if row.implementation != row.baseline):
@@ -156,6 +149,12 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
         notes["verdict"] = "UNSURE +N: about N more samples of each would decide."
     table.notes = {**notes, "95 %": "95 %: half width of the interval of the speed-up."}
     return table
+
+
+def _verdict(row: ComparedRow) -> str | Cell:
+    if row.is_baseline:
+        return "baseline"
+    return tables.styled_cell(row.verdict, view.verdict_text(row.verdict, row.more_samples))
 
 
 def _is_abroad(row: ComparedRow) -> bool:

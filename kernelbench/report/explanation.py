@@ -243,11 +243,12 @@ def _plain(explained: CaseExplanation) -> dict[str, Any]:
                     for said in explained.sentences
                     if said.implementation == name
                 ],
-                "bound_s": explained.bounds[name].seconds if name in explained.bounds else None,
-                "bound_by": explained.bounds[name].resource if name in explained.bounds else None,
-                "issue_s": explained.bounds[name].issue_seconds if name in explained.bounds else None,
+                "bound_s": limit.seconds if limit else None,
+                "bound_by": limit.resource if limit else None,
+                "issue_s": limit.issue_seconds if limit else None,
             }
             for name, one in explained.counted.items()
+            for limit in [explained.bounds.get(name)]
         },
         "differing": list(explained.metrics),
         "evidence": [

@@ -105,16 +105,14 @@ def _speedup_cells(row: ComparedRow | None) -> dict[str, str]:
 
 def _note(row: Row) -> str:
     """What to know of a row: its reason, and what makes its time less certain."""
-    parts = [row.reason]
-    if row.floor_limited:
-        parts.append("floor-limited")
-    if row.stopped in ("time limit", "sample limit"):
-        parts.append(f"stopped by the {row.stopped}")
-    if row.throttle:
-        parts.append(f"clock lowered: {row.throttle}")
-    if row.disturbed:
-        parts.append(f"disturbed: {row.disturbed}")
-    return "; ".join(part for part in parts if part)
+    parts = (
+        row.reason,
+        "floor-limited" if row.floor_limited else "",
+        f"stopped by the {row.stopped}" if row.stopped in ("time limit", "sample limit") else "",
+        f"clock lowered: {row.throttle}" if row.throttle else "",
+        f"disturbed: {row.disturbed}" if row.disturbed else "",
+    )
+    return "; ".join(filter(None, parts))
 
 
 def problem_groups(run: Run) -> list[view.ReasonGroup]:
@@ -174,8 +172,7 @@ def _short(value: Any) -> str:
 
 def repeat_commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
     """What to type to get this again, on this GPU or another."""
-    command = run.environment.get("command")
-    words = shlex.join(map(str, command)) if isinstance(command, list | tuple) else view.text(command)
+    words = view.text(run.environment.get("command"))
     joined = "shared" in run.environment  # of parts, whose own options say nothing of the whole
     device = _device(words) if run.simulated else []
     baseline = baseline_names(comparison) or view.text(run.environment.get("baseline"))
