@@ -19,7 +19,6 @@ from kernelbench.report import (
     counts,
     ladders,
     palette,
-    peer_chart,
     peers,
     settings,
     shares,
@@ -113,8 +112,8 @@ def _too_many(run: Run) -> str:
 def _peer_charts(run: Run, comparison: Comparison) -> list[Chart]:
     """Who is ahead, for a run of our kernels and their peers."""
     found = peers.pairs(run)
-    drawn = partial(peer_chart.peer_figure, found, palette.looks(run, comparison))
-    return [Chart(peer_chart.PEER_CHART, peer_chart.TITLE, peer_chart.CAPTION, drawn)] if found else []
+    drawn = partial(shares.peer_figure, found, palette.looks(run, comparison))
+    return [Chart(shares.PEER_CHART, shares.PEER_TITLE, shares.PEER_CAPTION, drawn)] if found else []
 
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
@@ -214,18 +213,14 @@ def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
     if folder.is_symlink():
         raise ResultsError(f"{folder}: a link; charts are written beside the page, so delete it or choose --out")
     try:
-        return _written(charts, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        draw_all(charts)
+        paths = []
+        for chart in charts:
+            png, svg = chart.drawn
+            paths += [write_whole(folder / f"{chart.name}.png", png), write_whole(folder / f"{chart.name}.svg", svg)]
+        return paths
     except OSError as error:
         raise ResultsError(
             f"{folder}: cannot write charts ({error.strerror}); choose another place with --out"
         ) from error
-
-
-def _written(charts: Sequence[Chart], folder: Path) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    draw_all(charts)
-    paths = []
-    for chart in charts:
-        png, svg = chart.drawn
-        paths += [write_whole(folder / f"{chart.name}.png", png), write_whole(folder / f"{chart.name}.svg", svg)]
-    return paths
