@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
@@ -17,6 +17,11 @@ from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 _OF_A_PART, _FLAGS_OF_A_PART = ("--part", "--out", "--device"), ("--resume",)  # options of `kernelbench run`
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    " bytes per s": rate_text,
+    " bytes": bytes_text,
+    " hz": lambda number: f"{number / 1e6:.0f} MHz",
+}
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{4,}\b")
 
 
@@ -148,12 +153,9 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 def _with_unit(name: str, value: Any) -> tuple[str, str]:
     """Units in names become units of values: `l2 bytes` 50000000 is `l2` 50.0 MB."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if number is not None and name.endswith(" bytes per s"):
-        return name.removesuffix(" bytes per s"), rate_text(number)
-    if number is not None and name.endswith(" bytes"):
-        return name.removesuffix(" bytes"), bytes_text(number)
-    if number is not None and name.endswith(" hz"):
-        return name.removesuffix(" hz"), f"{number / 1e6:.0f} MHz"
+    for unit, written in _UNITS.items():
+        if number is not None and name.endswith(unit):
+            return name.removesuffix(unit), written(number)
     if number is not None and name == "wall s":
         return "duration", duration_text(number)
     if isinstance(value, list | tuple):
