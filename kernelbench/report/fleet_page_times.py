@@ -9,27 +9,23 @@ from itertools import groupby
 from math import log
 from statistics import geometric_mean, median
 
-from kernelbench.compare.comparison import Comparison, baseline_names
+from kernelbench.compare.answer import Answer
+from kernelbench.compare.comparison import baseline_names
 from kernelbench.compare.runs import compare_runs
-from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import number_of, share_text
 from kernelbench.report import view
 from kernelbench.runs.records import Row
-from kernelbench.runs.results import Run
 
 _OUTLIERS = 6  # rows that are named
 Place = tuple[str, str, str, str]  # case, implementation, cache, method
 
 
 @dataclass(frozen=True)
-class Member:
-    """One suite on one GPU, or on several that shared its cases."""
+class Member(Answer):
+    """The answer of one suite on one GPU, or on several that shared its cases."""
 
     label: str
-    run: Run
-    comparison: Comparison
-    verdicts: Sequence[ClaimVerdict]
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,10 @@ def published(
     wanted |= set(map(str, run.environment.get("claims") or ()))
     return [
         {
-            **{name: claim.document[name] for name in ("id", "title", "citation", "note")},
+            "id": claim.id,
+            "title": claim.title,
+            "citation": claim.document["citation"],
+            "note": claim.document["note"],
             "device": claim.document["device"]["name"],
             "facts": [(name, claim.document[name]) for name in ("tool", "clock", "cache", "input")],
             "flags": [(flag, FLAGS[flag]) for flag in claim.document["flags"]],
