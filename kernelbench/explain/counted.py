@@ -74,6 +74,9 @@ class Counted:
         return METRICS[metric].value(self)
 
 
+CountedCases = Mapping[str, Mapping[str, Counted]]  # by case, then implementation
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number that describes a kernel. `better`: which value means less work."""

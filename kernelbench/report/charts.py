@@ -2,7 +2,7 @@
 what the kinds of its claims call for; for a run of the simulator, what it counted."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.core.writing import write_whole
-from kernelbench.explain.counted import Counted
+from kernelbench.explain.counted import CountedCases
 from kernelbench.report import (
     claim_chart,
     copies,
@@ -44,7 +44,7 @@ def all_charts(
     run: Run,
     comparison: Comparison,
     published: Published | None = None,
-    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+    counted: CountedCases | None = None,
     verdicts: Sequence[ClaimVerdict] = (),
 ) -> list[Chart]:
     """Every chart that the run has data for. The kinds of its claims decide which charts fit: curves for a curve,
@@ -142,11 +142,7 @@ def _claim_charts(verdicts: Sequence[ClaimVerdict], published: Published) -> lis
 
 
 def _curve_charts(
-    run: Run,
-    comparison: Comparison,
-    claims: Sequence[Claim],
-    counted: Mapping[str, Mapping[str, Counted]],
-    caches: Sequence[str],
+    run: Run, comparison: Comparison, claims: Sequence[Claim], counted: CountedCases, caches: Sequence[str]
 ) -> list[Chart]:
     """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
     made = []

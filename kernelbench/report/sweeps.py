@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
-from kernelbench.explain.counted import METRICS, Counted
+from kernelbench.explain.counted import METRICS, CountedCases
 from kernelbench.explain.evidence import claim_statements, has_parameters
 from kernelbench.report import copies, palette, style, view
 from kernelbench.report.case_axis import CHARACTER, PANEL, SPREAD, Curve
@@ -27,6 +27,8 @@ POINTS = 3  # fewest on a curve
 ACROSS = 3  # panels side by side
 NEAR = 4.0  # panels whose largest bandwidths are within this factor share an axis
 TICK = 7.5  # points: size of the text below a tick
+Rates = Mapping[str, Mapping[str, float]]  # bytes per second, by case, then implementation
+Looks = Mapping[str, Mapping[str, Any]]  # arguments of a line, by implementation
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,7 @@ def _curves(cases: Mapping[str, Words], along: str) -> list[Curve]:
     return [Curve(titles[rest], points, dict(rest)) for rest, points in kept.items()]
 
 
-def sweep_figure(
-    run: Run,
-    comparison: Comparison,
-    sweep: Sweep,
-    cache: str,
-    counted: Mapping[str, Mapping[str, Counted]],
-) -> Figure:
+def sweep_figure(run: Run, comparison: Comparison, sweep: Sweep, cache: str, counted: CountedCases) -> Figure:
     """A column of panels per curve: bandwidth with a line per implementation, and a small panel per count.
 
     With '' as `cache`, counts alone.
@@ -113,7 +109,7 @@ def sweep_figure(
                     continue
                 curve = block[place]
                 if kind == "rate":
-                    _rate_panel(axis, run, curve, rates, looks)
+                    _rate_panel(axis, curve, rates, looks)
                     if cache == JUDGED:
                         _bands(axis, sweep, curve, rates)
                 else:
@@ -138,12 +134,12 @@ def _rates(run: Run, comparison: Comparison, cache: str) -> dict[str, dict[str, 
     return found
 
 
-def has_counts(sweep: Sweep, counted: Mapping[str, Mapping[str, Counted]]) -> bool:
+def has_counts(sweep: Sweep, counted: CountedCases) -> bool:
     """Whether there is anything to draw without times."""
     return any(_counts(sweep.curves, counted, metric) for metric in sweep.metrics)
 
 
-def _counts(curves: Sequence[Curve], counted: Mapping[str, Mapping[str, Counted]], metric: str) -> bool:
+def _counts(curves: Sequence[Curve], counted: CountedCases, metric: str) -> bool:
     """Whether an implementation on these curves has that count."""
     cases = {case for curve in curves for case in curve.points.values()}
     return any(one.value(metric) is not None for case in cases for one in counted.get(case, {}).values())
@@ -168,13 +164,7 @@ def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, 
     }
 
 
-def _rate_panel(
-    axis: Axes,
-    run: Run,
-    curve: Curve,
-    rates: Mapping[str, Mapping[str, float]],
-    looks: Mapping[str, Mapping[str, Any]],
-) -> None:
+def _rate_panel(axis: Axes, curve: Curve, rates: Rates, looks: Looks) -> None:
     tops: dict[bool, float] = {}  # of yardsticks, and of all else
     for name, look in looks.items():
         points = {x: rates[case][name] / 1e12 for x, case in curve.points.items() if name in rates.get(case, {})}
@@ -191,13 +181,7 @@ def _rate_panel(
         )  # fmt: skip
 
 
-def _count_panel(
-    axis: Axes,
-    curve: Curve,
-    counted: Mapping[str, Mapping[str, Counted]],
-    metric: str,
-    looks: Mapping[str, Mapping[str, Any]],
-) -> None:
+def _count_panel(axis: Axes, curve: Curve, counted: CountedCases, metric: str, looks: Looks) -> None:
     for name, look in looks.items():
         points = {
             x: value
@@ -210,7 +194,7 @@ def _count_panel(
     axis.tick_params(axis="y", labelsize=8)
 
 
-def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[str, float]]) -> None:
+def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Rates) -> None:
     """Draw what claims say about points of this curve: bars from the least to the most that they allow."""
     for claim in sweep.claims:
         stated = claim.document["claim"]
