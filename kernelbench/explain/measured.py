@@ -84,10 +84,7 @@ def _against(real: float, simulated: int) -> str:
 
 
 def side_by_side(
-    case: str,
-    implementation: str,
-    profiled: Sequence[ProfiledLaunch] | str,
-    counted: Counted | str,
+    case: str, implementation: str, profiled: Sequence[ProfiledLaunch] | str, counted: Counted | str
 ) -> tuple[CountedLaunch, ...]:
     """The launches of one implementation, or a single record with the reasons if neither side has any.
 

@@ -90,11 +90,11 @@ def _time_cell(row: Row, time: Callable[[float | None], str]) -> str:
     return time(seconds) + marks + remark
 
 
-def _broken(name: str, width: int = 12) -> str:
-    """Break a name at underscores into lines of about `width` characters."""
+def _broken(name: str) -> str:
+    """Break a name at underscores into lines of about 12 characters."""
     lines = [""]
     for word in name.replace("_", "_\0").split("\0"):
-        if lines[-1] and len(lines[-1]) + len(word) > width:
+        if lines[-1] and len(lines[-1]) + len(word) > 12:
             lines.append("")
         lines[-1] += word
     return "\n".join(lines)
