@@ -6,7 +6,7 @@ For an operation that does not exist yet, also the files of the operation.
 import ast
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -242,15 +242,9 @@ def _is_implementations(statement: ast.stmt) -> bool:
 def _call_of(one: Implementation) -> ast.Call | None:
     """Where its module writes `Implementation("name", ..)`; None if a loop makes it."""
     assert one.source is not None
-    return next((call for call in _calls(one.source.with_suffix(".py")) if _first(call) == one.name), None)
-
-
-def _calls(path: Path) -> Iterator[ast.Call]:
-    for statement in filter(_is_implementations, ast.parse(path.read_text(encoding="utf-8")).body):
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Implementation" and len(node.args) > 1:
-                yield node
-
-
-def _first(call: ast.Call) -> object:
-    return call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+    module = ast.parse(one.source.with_suffix(".py").read_text(encoding="utf-8"))
+    for node in (node for statement in filter(_is_implementations, module.body) for node in ast.walk(statement)):
+        match node:
+            case ast.Call(func=ast.Name(id="Implementation"), args=[ast.Constant(value=one.name), _, *_]):
+                return node
+    return None

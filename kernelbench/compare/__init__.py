@@ -5,7 +5,7 @@ Works on any run on disk; needs no GPU.
 
 from kernelbench.compare.claims import explain_verdicts, judge_claims
 from kernelbench.compare.comparison import ComparedRow, Comparison, write_comparison
-from kernelbench.compare.ledger import computed_flags, published_figures, read_ledger
+from kernelbench.compare.ledger import published_figures, read_ledger
 from kernelbench.compare.ledger_schema import FLAGS
 from kernelbench.compare.ratios import PUBLISHED, compare_within
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
@@ -18,7 +18,6 @@ __all__ = [
     "ComparedRow",
     "Comparison",
     "compare_within",
-    "computed_flags",
     "explain_verdicts",
     "judge_claims",
     "published_figures",

@@ -1,8 +1,9 @@
 """What else differs between two runs: GPU, driver, versions, seed, machine code. It is said, not judged."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kernelbench.core.units import number_of
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -48,7 +49,7 @@ def what_differs(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]
     found = [
         f"{name}: {_text(one, path[-1])}, then {_text(other, path[-1])}"
         for path, name in (*_STATED, *_versions(first, second))
-        if (one := _at(first, path)) != (other := _at(second, path))
+        if (one := stated(first, path)) != (other := stated(second, path))
     ]
     if first.folder.resolve() == second.folder.resolve():
         found.append("nothing: one run, given twice")
@@ -92,7 +93,8 @@ def code_of_row(run: Run, row: Row) -> Code:
     return tuple((str(entry["hash"]), int(entry["instructions"])) for entry in launched)
 
 
-def _at(run: Run, path: tuple[str, ...]) -> Any:
+def stated(run: Run, path: Sequence[str]) -> Any:
+    """What environment.json has at this place; None where it has nothing."""
     value: Any = run.environment
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -110,4 +112,4 @@ def _text(value: Any, field: str) -> str:
 
 
 def _counted(rows: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count} row{'s' if count > 1 else ''})" for name, count in rows.items())
+    return ", ".join(f"{name} ({number_of(count, 'row')})" for name, count in rows.items())

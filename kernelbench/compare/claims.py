@@ -1,6 +1,6 @@
 """Which published claims hold in a run, and why; and those whose verdict differs between two runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -14,15 +14,12 @@ from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome
 from kernelbench.compare.why import ledger_reason
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Claim
-from kernelbench.explain.counted import Counted
+from kernelbench.explain.counted import CountedCases
 from kernelbench.runs.results import Run
 
 
 def judge_claims(
-    run: Run,
-    ledger: Ledger,
-    ids: Sequence[str] | None = None,
-    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+    run: Run, ledger: Ledger, ids: Sequence[str] | None = None, counted: CountedCases | None = None
 ) -> list[ClaimVerdict]:
     """The verdict on each claim. Without `ids`: those that the run's suite names, else all that name the suite.
 
@@ -36,10 +33,7 @@ def judge_claims(
 
 
 def explain_verdicts(
-    run: Run,
-    ledger: Ledger,
-    verdicts: Sequence[ClaimVerdict],
-    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+    run: Run, ledger: Ledger, verdicts: Sequence[ClaimVerdict], counted: CountedCases | None = None
 ) -> dict[str, str]:
     """Why each claim came out so, by id: what the ledger says of that verdict, then what counters say of it."""
     measured = Measured(run, counted_of_run(run) or counted)

@@ -1,13 +1,12 @@
 """What the simulator counted of a run on disk, out of its rows."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from pathlib import Path
 
 from kernelbench.core import places
 from kernelbench.core.counters import Counters
-from kernelbench.explain.counted import Counted, LaunchShape
+from kernelbench.explain.counted import Counted, CountedCases, LaunchShape
 from kernelbench.runs.folders import RECORDED_SIMULATOR, is_run
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
@@ -22,7 +21,7 @@ def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
     return found
 
 
-def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
+def counts_of(run: Run, results: Path | None = None) -> tuple[CountedCases, str]:
     """Counters by case and implementation, and where they are from: the run itself, or for a run on a GPU the recorded
     simulator run of its suite below `results`, of what was launched alike."""
     own = counted_of_run(run)

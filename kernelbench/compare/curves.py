@@ -1,6 +1,7 @@
 """The kind of claims about a curve: one implementation on several cases that differ in one parameter alone."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from kernelbench.compare.judging import Asked, all_met, at_most, interval_in_band, interval_text, spread_of
@@ -17,15 +18,27 @@ def judge_curve(asked: Asked) -> ClaimVerdict:
     stated = asked.stated
     name, along, base, trend = stated["of"], stated["along"], stated["base"], stated["trend"]
     bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in asked.size_of("bands").items()}
-    cases = []
-    for text, points in _curves(asked, along):
-        timed = {point: found for point, case in points.items() if (found := asked.timed(case, name))}
-        absent = [point for point in (base, *bands) if point not in timed]
-        if absent:
-            cases.append(_missing(asked, points, text, name, along, absent))
-        else:
-            cases.append(_judged(points[base], text, timed, base, bands, trend, along))
     first = next(iter(bands))
+
+    def one(text: str, points: Mapping[int, MeasuredCase]) -> CaseVerdict:
+        timed = {point: found for point, case in sorted(points.items()) if (found := asked.timed(case, name))}
+        if absent := [point for point in (base, *bands) if point not in timed]:
+            return _missing(asked, points, text, name, along, absent)
+        shares = {point: speedup(timed[base], found) for point, found in timed.items()}
+        said = ", ".join(f"{point}: {interval_text(share)}" for point, share in shares.items())
+        return CaseVerdict(
+            points[base].key,
+            text,
+            shares[first].value,
+            f"{along} {said}",
+            direction=all_met(_steps(list(timed.values()), trend)) if TRENDS[trend] else None,
+            size=all_met([interval_in_band(shares[point], band) for point, band in bands.items()]),
+            interval=(shares[first].low, shares[first].high),
+            required=bands[first],
+            below_floor=any(found.floor_limited for found in timed.values()),
+        )
+
+    cases = [one(text, points) for text, points in _curves(asked, along)]
     required = asked.size("; ".join(_band_text(along, point, band) for point, band in bands.items()))
     falls = asked.direction(f"the bandwidth {trend} with {along}")
 
@@ -34,31 +47,6 @@ def judge_curve(asked: Asked) -> ClaimVerdict:
         return f"{subject} is {spread_of(cases)} times that at {base} on {on}"
 
     return asked.concluded(cases, told, falls, required)
-
-
-def _judged(
-    case: MeasuredCase,
-    text: str,
-    timed: Mapping[int, Timed],
-    base: int,
-    bands: Mapping[int, Band],
-    trend: str,
-    along: str,
-) -> CaseVerdict:
-    shares = {point: speedup(timed[base], timed[point]) for point in sorted(timed)}
-    first = next(iter(bands))
-    said = ", ".join(f"{point}: {interval_text(share)}" for point, share in shares.items())
-    return CaseVerdict(
-        case.key,
-        text,
-        shares[first].value,
-        f"{along} {said}",
-        direction=all_met(_steps([timed[point] for point in shares], trend)) if TRENDS[trend] else None,
-        size=all_met([interval_in_band(shares[point], band) for point, band in bands.items()]),
-        interval=(shares[first].low, shares[first].high),
-        required=bands[first],
-        below_floor=any(one.floor_limited for one in timed.values()),
-    )
 
 
 def _curves(asked: Asked, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
@@ -81,8 +69,7 @@ def _missing(
 ) -> CaseVerdict:
     there = [points[point] for point in absent if point in points]
     if there:
-        one = asked.missing(there[0], name)
-        return CaseVerdict(one.case, text, None, one.text)
+        return replace(asked.missing(there[0], name), label=text)
     values = ", ".join(map(str, absent))
     return CaseVerdict(next(iter(points.values())).key, text, None, f"no case with {along} {values}")
 

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelbench.compare import why
-from kernelbench.compare.ledger import FORM
-from kernelbench.compare.ledger_schema import schema_problems as entry_problems
-from kernelbench.core.documents import line_at, plain_values, read_document
-from kernelbench.core.problems import Problems, nearest
+from kernelbench.compare.ledger import read_entry
+from kernelbench.core.problems import nearest
 
 # Keys of a claim whose values are implementations, one or several.
 _NAMES = (
@@ -25,17 +23,14 @@ def check_entry(
 
     `implementations`: names by operation, specimens among them; `suites`: who each suite measures.
     """
-    problems = Problems(path)
-    root = read_document(path, problems, FORM)
-    problems.raise_any()
-    document = plain_values(root)
-    found = list(entry_problems(document, path.stem))
-    if isinstance(document, dict) and not found:
-        found += _name_problems(document, implementations, suites)
-        found += _text_problems(document, implementations)
-    for text in found:
-        problems.add(line_at(root, text.partition(":")[0]), text)
-    problems.raise_any()
+    every = {name for names in implementations.values() for name in names}
+
+    def further(document: Mapping[str, Any]) -> Iterator[str]:
+        yield from _name_problems(document, implementations, suites)
+        for index, entry in enumerate(document.get("why", ())):
+            yield from (f"why[{index}].text: {text}" for text in why.reason_problems(entry["text"], every))
+
+    read_entry(path, further)
 
 
 def _name_problems(
@@ -74,9 +69,3 @@ def _named(claim: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from ((f"claim.{key}.{point}", name) for point, name in value.items())
         else:
             yield from ((f"claim.{key}[{index}]", name) for index, name in enumerate(value))
-
-
-def _text_problems(document: Mapping[str, Any], implementations: Mapping[str, Collection[str]]) -> Iterator[str]:
-    every = {name for names in implementations.values() for name in names}
-    for index, entry in enumerate(document.get("why", ())):
-        yield from (f"why[{index}].text: {text}" for text in why.reason_problems(entry["text"], every))

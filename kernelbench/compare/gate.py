@@ -4,7 +4,7 @@ Both were timed in the same rounds, so nothing is allowed for drift. The band of
 versions in the same rounds, and from the step of the clock.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, expm1, log, log1p
 
@@ -14,19 +14,18 @@ from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
 from kernelbench.compare.changes import BROKEN, Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.measured import Measured, Timed, speedup
-from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.records import CACHES
-from kernelbench.explain.counted import moved_bytes
+from kernelbench.explain.counted import COMPARED
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins
 
 BANDS = "Both versions were timed in the same rounds; the bands come from twins of BASE's kernels in these rounds."
 SHARE = 0.95  # of the rows, for what a gate is said to find
-COUNTS: Mapping[str, Callable[[Counters], int]] = {
-    "bytes of global accesses": lambda counters: SECTOR_BYTES * counters.global_sectors,
-    "distinct bytes": moved_bytes,
-    "wavefronts of shared memory": lambda counters: counters.shared_wavefronts,
-    "warp instructions": lambda counters: counters.warp_instructions,
+COUNTS = {  # names of COMPARED, and what they are called
+    "global_bytes": "bytes of global accesses",
+    "distinct_bytes": "distinct bytes",
+    "shared_wavefronts": "wavefronts of shared memory",
+    "warp_instructions": "warp instructions",
 }
 
 
@@ -36,7 +35,7 @@ class Counted:
 
     case: str
     implementation: str
-    what: str  # a key of COUNTS
+    what: str  # a value of COUNTS
     base: int
     head: int
 
@@ -161,7 +160,7 @@ def differing_counts(run: Run, names: Names) -> Iterator[Counted]:
         before = rows.get((row.case, names.get(row.implementation, "")))
         if before is None or before.counters is None or row.counters is None:
             continue
-        for what, count in COUNTS.items():
-            base, head = count(before.counters), count(row.counters)
+        for name, what in COUNTS.items():
+            base, head = (COMPARED[name](one) for one in (before.counters, row.counters))
             if base != head:
                 yield Counted(row.case, row.implementation, what, base, head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, log, log1p
@@ -180,8 +180,10 @@ class _Between:
         return log1p(row.band) + abs(log(row.ratio) - log(end))
 
     def differences(self, before: int, after: int) -> list[str]:
+        """What differs between the runs themselves; the code of each row is told by its step."""
         changes, _ = self._pair(before, after)
-        return list(_environment(changes.differences)) if changes else []
+        told = changes.differences if changes else ()
+        return [one for one in told if "machine code" not in one and not one.startswith("other ")]
 
     def _pair(self, before: int, after: int) -> tuple[Changes | None, Mapping[noise.Key, Judged]]:
         if (before, after) not in self._made:
@@ -194,8 +196,3 @@ class _Between:
             except InputError:  # no row with a time in common
                 self._made[before, after] = None, {}
         return self._made[before, after]
-
-
-def _environment(differences: Sequence[str]) -> Iterator[str]:
-    """What differs between the runs themselves; the code of each row is told by its step."""
-    yield from (one for one in differences if "machine code" not in one and not one.startswith("other "))

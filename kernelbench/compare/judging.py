@@ -78,9 +78,7 @@ class Asked:
             verdict = one(case)
             if verdict is None:
                 found.append(self.missing(case, *names))
-            elif any(
-                side.floor_limited for name in (names if timed is None else timed) if (side := self.timed(case, name))
-            ):
+            elif any(side.floor_limited for name in timed if (side := self.timed(case, name))):
                 found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
             else:
                 found.append(verdict)
@@ -95,10 +93,16 @@ class Asked:
         limit = units.bytes_text(CACHE_MULTIPLE * l2_bytes)
         return large, f"no case moves more than {limit}, {CACHE_MULTIPLE} times the L2, so caches decide"
 
-    def published_speedup(self, case: MeasuredCase, baseline: str, name: str) -> float | None:
+    def published_times(self, case: MeasuredCase, *names: str) -> list[float]:
+        """Times of all these implementations on that case; empty where one of them has none."""
         found = published_of({self.claim.id: self.claim}, case).get(self.claim.id, {})
-        left, right = found.get(baseline), found.get(name)
-        return left.seconds / right.seconds if left and right and left.seconds and right.seconds else None
+        times = [found[name].seconds for name in names if name in found]
+        known = [time for time in times if time]
+        return known if len(known) == len(names) else []
+
+    def published_speedup(self, case: MeasuredCase, baseline: str, name: str) -> float | None:
+        times = self.published_times(case, baseline, name)
+        return times[0] / times[1] if times else None
 
     def missing(self, case: MeasuredCase, *names: str) -> CaseVerdict:
         return CaseVerdict(case.key, case.label, None, self.measured.why_not(case.key, CACHE, *names))

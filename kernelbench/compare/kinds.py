@@ -29,6 +29,7 @@ explanation      direction: counters of the simulator confirm each statement
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from kernelbench.compare import step_sums, verdicts
 from kernelbench.compare.checked import judge_explanation, judge_launch, judge_specimen
@@ -51,15 +52,7 @@ from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 
 
-def judge_faster(asked: Asked) -> ClaimVerdict:
-    return _beside(asked, ("faster", "slower"), "faster", is_faster)
-
-
-def not_faster(asked: Asked) -> ClaimVerdict:
-    return _beside(asked, ("suspect", "than"), "not faster", lambda ratio: at_most(ratio, 1 + SAME))
-
-
-def _beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ratio], bool | None]) -> ClaimVerdict:
+def beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ratio], bool | None]) -> ClaimVerdict:
     """How many times as fast the first side is as the second, and whether that `holds`. `sides`: of the claim."""
     name, than = asked.parameters(*sides)
 
@@ -251,9 +244,11 @@ def judge_step(asked: Asked) -> ClaimVerdict:
 
 
 KINDS: Mapping[str, Judge] = {
-    "faster": judge_faster,
+    "faster": partial(beside, sides=("faster", "slower"), said="faster", holds=is_faster),
     "near_best": near_best,
-    "not_faster": not_faster,
+    "not_faster": partial(
+        beside, sides=("suspect", "than"), said="not faster", holds=lambda ratio: at_most(ratio, 1 + SAME)
+    ),
     "bandwidth_share": bandwidth_share,
     "proportion": judge_proportion,
     "order": judge_order,
@@ -269,8 +264,13 @@ KINDS: Mapping[str, Judge] = {
     "explanation": judge_explanation,
 }
 
-# What a run of the simulator can decide as well.
-WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "more_registers", "launch", "explanation")
+# What decides the kinds that need no times: a run of the simulator will do.
+WITHOUT_TIMES = {
+    "specimen": "verification",
+    **dict.fromkeys(("same_code", "longer_code", "more_registers"), "machine code"),
+    "launch": "launches",
+    "explanation": "counters",
+}
 
 
 def _traffic_ratios(asked: Asked, case: MeasuredCase) -> tuple[float, float]:

@@ -1,11 +1,10 @@
 """The ledger of published figures, results/published/<id>.yaml: read, and turned into numbers.
 
 Files hold what was published: times, bytes and the bandwidths that the source itself states. Bandwidth and
-share of a GPU's peak are never typed but computed here from bytes and time, so that a flag such as
-`above-peak` can be reproduced.
+share of a GPU's peak are never typed but computed here from bytes and time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,6 @@ from kernelbench.explain import evidence
 Ledger = Mapping[str, Claim]
 
 FORM = Form("a ledger file", "a mapping with id, title, citation, ..", "a mapping", max_text=5000, fast=True)
-
-_GIBI = 2.0**30 / 1e9
-_BANDWIDTH_TOLERANCE = 0.02  # published times have 3 digits as a rule
-_SHARE_TOLERANCE = 0.05  # profilers count traffic that the operation's definition does not, up to 4 points seen
 
 
 def read_ledger(folder: Path) -> Ledger:
@@ -50,19 +45,16 @@ def claims_about(ledger: Ledger, operation: str, suite: str) -> list[Claim]:
     return [claim for claim in ledger.values() if claim.document["operation"] == operation or suite in claim.suites]
 
 
-def read_entry(path: Path) -> Claim:
-    """One file. ProblemsError with all that is wrong in it."""
+def read_entry(path: Path, further: Callable[[Mapping[str, Any]], Iterable[str]] = lambda document: ()) -> Claim:
+    """One file. ProblemsError with all that is wrong in it, each mistake with its line: in its form, or, where that is
+    right, what `further` finds in the document."""
     problems = Problems(path)
     root = read_document(path, problems, FORM)
     problems.raise_any()
     document = plain_values(root)
-    for text in ledger_schema.schema_problems(document, path.stem):
+    for text in [*ledger_schema.schema_problems(document, path.stem)] or further(document):
         problems.add(line_at(root, text.partition(":")[0]), text)
     problems.raise_any()
-    return _claim(document)
-
-
-def _claim(document: dict[str, Any]) -> Claim:
     claim = document.get("claim", {})
     return Claim(
         id=document["id"],
@@ -148,25 +140,6 @@ def _figure(claim: Claim, row: Mapping[str, Any], name: str) -> Figure:
 def _scaled(row: Mapping[str, Any], unit: str, name: str, factor: float) -> float | None:
     value = row.get(unit, {}).get(name)
     return None if value is None else value * factor
-
-
-def computed_flags(claim: Claim) -> frozenset[str]:
-    """The flags that follow from an entry's own numbers: above-peak, metric-mismatch, units-mislabelled."""
-    flags = set()
-    for figure in published_figures(claim):
-        share = figure.share_of_peak
-        if share is not None and share > 1:
-            flags.add("above-peak")
-        stated = figure.published_share
-        if share is not None and stated is not None and abs(share - stated) > _SHARE_TOLERANCE:
-            flags.add("metric-mismatch")
-        if figure.published_s is not None and figure.published_bytes_per_s is not None and figure.bytes_per_s:
-            ratio = figure.bytes_per_s / figure.published_bytes_per_s
-            if abs(ratio / _GIBI - 1) <= _BANDWIDTH_TOLERANCE / 4:
-                flags.add("units-mislabelled")
-            elif abs(ratio - 1) > _BANDWIDTH_TOLERANCE:
-                flags.add("metric-mismatch")
-    return frozenset(flags)
 
 
 def find(

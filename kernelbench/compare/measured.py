@@ -15,7 +15,7 @@ from kernelbench.compare.changes import Verdict, more_samples, verdict_of
 from kernelbench.core import statistics
 from kernelbench.core.operations import shape_text
 from kernelbench.core.records import CACHES, METHODS, shared_method
-from kernelbench.explain.counted import Counted
+from kernelbench.explain.counted import CountedCases
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -142,7 +142,7 @@ class Measured:
     `counted`: what the simulator counted, of this run or of another one of the same suite.
     """
 
-    def __init__(self, run: Run, counted: Mapping[str, Mapping[str, Counted]] | None = None) -> None:
+    def __init__(self, run: Run, counted: CountedCases | None = None) -> None:
         self.run = run
         self.counted = counted or {}
         self.cases: list[MeasuredCase] = []

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.judging import Asked, all_met, at_most, case_verdict, interval_text, spread_of
-from kernelbench.compare.ledger import published_of
 from kernelbench.compare.measured import SAME, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
@@ -60,7 +59,7 @@ def judge_level(asked: Asked) -> ClaimVerdict:
         ratio = asked.speedup(case, slowest, fastest)
         if ratio is None:
             return None
-        published = _published_times(asked, case, names)
+        published = asked.published_times(case, *names)
         spread = max(published) / min(published) if published else None
         text = f"{slowest} takes {interval_text(ratio)} times the time of {fastest}"
         return case_verdict(case, ratio, text, band=(0.0, limit), published=spread)
@@ -74,10 +73,3 @@ def judge_level(asked: Asked) -> ClaimVerdict:
         None,
         required,
     )
-
-
-def _published_times(asked: Asked, case: MeasuredCase, names: Sequence[str]) -> list[float]:
-    """Times of all these implementations on that case; empty where one of them has none."""
-    found = published_of({asked.claim.id: asked.claim}, case).get(asked.claim.id, {})
-    times = [found[name].seconds for name in names if name in found]
-    return [time for time in times if time is not None] if len(times) == len(names) else []

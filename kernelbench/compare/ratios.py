@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,9 @@ from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of
 from kernelbench.core import units
-from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import suggest
-from kernelbench.explain.counted import Counted, moved_bytes
+from kernelbench.explain.counted import COMPARED, Counted
 from kernelbench.runs.results import Run
 
 PUBLISHED = "published"  # the baseline that stands for each implementation's own published time
@@ -72,26 +72,11 @@ def _with_counts(row: ComparedRow, counted: Counted | None, baseline: Counted | 
     """The row with its counts; a ratio stays empty where the baseline counts nothing."""
     if counted is None:
         return row
-    mine, theirs = _counts(counted), _counts(baseline) if baseline else (0, 0, 0, 0)
-    ratios = [one / other if other else None for one, other in zip(mine, theirs, strict=True)]
-    return replace(
-        row,
-        global_bytes=mine[0],
-        global_bytes_ratio=ratios[0],
-        distinct_bytes=mine[1],
-        distinct_bytes_ratio=ratios[1],
-        shared_wavefronts=mine[2],
-        shared_wavefronts_ratio=ratios[2],
-        warp_instructions=mine[3],
-        warp_instructions_ratio=ratios[3],
-    )
-
-
-def _counts(counted: Counted) -> tuple[int, int, int, int]:
-    """Global bytes, distinct bytes, wavefronts of shared memory, warp instructions."""
-    counters = counted.counters
-    wavefronts, instructions = counters.shared_wavefronts, counters.warp_instructions
-    return SECTOR_BYTES * counters.global_sectors, moved_bytes(counters), wavefronts, instructions
+    found: dict[str, Any] = {}
+    for name, count in COMPARED.items():
+        mine, theirs = count(counted.counters), count(baseline.counters) if baseline else 0
+        found |= {name: mine, f"{name}_ratio": mine / theirs if theirs else None}
+    return replace(row, **found)
 
 
 def _with_times(row: ComparedRow, timed: Timed) -> ComparedRow:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kernelbench.compare.claims import explain_verdicts, judge_claims
 from kernelbench.compare.counted_runs import counts_of
+from kernelbench.compare.kinds import WITHOUT_TIMES
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part, overall_verdict
 from kernelbench.core import places
@@ -14,16 +15,6 @@ from kernelbench.core.progress import QUIET, Progress
 from kernelbench.core.records import Claim
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import read_run
-
-# What decides a claim, where times do not.
-DECIDED_BY = {
-    "specimen": "verification",
-    "same_code": "machine code",
-    "longer_code": "machine code",
-    "more_registers": "machine code",
-    "launch": "launches",
-    "explanation": "counters",
-}
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,7 @@ def _standing(claim: Claim, found: Sequence[Judged]) -> Standing:
     """The standing on all suites of the claim; it holds only where all of them agree."""
     if not claim.suites:
         return Standing(claim, "", " ".join(str(claim.document["no_claim"]).split()))
-    decided_by = DECIDED_BY.get(claim.kind, "times")
+    decided_by = WITHOUT_TIMES.get(claim.kind, "times")
     if not found:
         missing = f"Not decided: no recorded run of {' or '.join(claim.suites)}."
         return Standing(claim, NOT_DECIDED, missing, decided_by)

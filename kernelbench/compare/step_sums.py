@@ -11,7 +11,7 @@ from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.parts import Part, Step
 from kernelbench.core.records import METHODS
-from kernelbench.explain.counted import Counted
+from kernelbench.explain.counted import Counted, CountedCases
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run
 
@@ -106,14 +106,14 @@ def sum_of(run: Run) -> StepSum | None:
                    step.leaves_out, "s")  # fmt: skip
 
 
-def traffic_ratio(run: Run, counted: Mapping[str, Mapping[str, Counted]]) -> float | None:
+def traffic_ratio(run: Run, counted: CountedCases) -> float | None:
     """Unfused over fused by the bytes that were counted of the same step; None where a part was not counted."""
     step = step_of(run)
     ratio = _traffic(run, step, counted).ratio if step else None
     return ratio.value if ratio else None
 
 
-def _traffic(run: Run, step: Step, counted: Mapping[str, Mapping[str, Counted]]) -> StepSum:
+def _traffic(run: Run, step: Step, counted: CountedCases) -> StepSum:
     rows = _rows(run, step)
     parts = [_part_amount(part, rows[part.case], _bytes(counted.get(part.case, {}))) for part in step.parts]
     return StepSum(parts, step.leaves_out, "B")

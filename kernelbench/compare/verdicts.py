@@ -14,7 +14,7 @@ An open case counts as one that does not meet the part, but a part that is open 
 does not count where a side has no time, or where its fastest side takes less than 3 times an empty kernel.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -114,9 +114,9 @@ def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
         (False, "does not hold at", ", but not at"),
         (None, "is open at", ", and is open at"),
     ):
-        side = dict.fromkeys(label for label, one in zip(labels, met, strict=True) if one is wanted)
+        side = [label for label, one in zip(labels, met, strict=True) if one is wanted]
         if side:
-            said += f"{then if said else first} {some_labels([*side])}"
+            said += f"{then if said else first} {some_labels(side)}"
     return said
 
 
@@ -125,10 +125,11 @@ def _tells_apart(names: Sequence[str], met: Sequence[bool | None]) -> bool:
     return len(set(names)) > 1 and len(set(zip(names, met, strict=True))) == len(set(names))
 
 
-def some_labels(labels: Sequence[str]) -> str:
-    """Up to four by name: "a, b, c, d and 3 more"."""
-    named = ", ".join(labels[:_NAMED])
-    return named if len(labels) <= _NAMED else f"{named} and {len(labels) - _NAMED} more"
+def some_labels(labels: Iterable[str], most: int = _NAMED) -> str:
+    """The first few by name, each once: "a, b, c, d and 3 more"."""
+    distinct = list(dict.fromkeys(labels))
+    more = f" and {len(distinct) - most} more" if len(distinct) > most else ""
+    return ", ".join(distinct[:most]) + more
 
 
 def how_many_cases(cases: Sequence[CaseVerdict]) -> str:

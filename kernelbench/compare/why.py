@@ -20,12 +20,13 @@ from math import prod
 from kernelbench.compare import verdicts
 from kernelbench.compare.code import code_of
 from kernelbench.compare.judging import CACHE
-from kernelbench.compare.measured import Measured, MeasuredCase
+from kernelbench.compare.measured import Measured, MeasuredCase, Timed
 from kernelbench.core import units
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.problems import nearest, suggest
-from kernelbench.core.records import Claim, Launch
+from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS
+from kernelbench.runs.records import Row
 
 _TERM = r"\w+(?:/\w+)?\.\w+(?:@[^{}]+?)?"
 _PLACE = re.compile(rf"\{{({_TERM})(?: over ({_TERM}))?\}}")
@@ -34,37 +35,25 @@ _PARTS = re.compile(r"(\w+)(?:/(\w+))?\.(\w+)(?:@(.+))?")
 Value = Callable[[Measured, MeasuredCase, str], float | None]
 
 
-def _time(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-    timed = measured.best_method(case.key, name, CACHE)
-    return timed.median_s if timed else None
+def _of_times(value: Callable[[MeasuredCase, Timed], float | None]) -> Value:
+    def found(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+        timed = measured.best_method(case.key, name, CACHE)
+        return value(case, timed) if timed else None
+
+    return found
 
 
-def _rate(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-    seconds = _time(measured, case, name)
-    return case.bytes_moved / seconds if seconds and case.bytes_moved else None
+def _of_row(value: Callable[[Row], float | None]) -> Value:
+    def found(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+        row = measured.first_row(case.key, name)
+        return value(row) if row else None
 
-
-def _share(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-    timed = measured.best_method(case.key, name, CACHE)
-    return timed.share_of_ceiling if timed else None
+    return found
 
 
 def _instructions(measured: Measured, case: MeasuredCase, name: str) -> float | None:
     code = code_of(measured, case.key, name)
     return float(sum(count for _, count in code)) if code else None
-
-
-def _registers(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-    row = measured.first_row(case.key, name)
-    return row.registers if row else None
-
-
-def _of_first_launch(value: Callable[[Launch], int]) -> Value:
-    def found(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-        row = measured.first_row(case.key, name)
-        return value(row.launches[0]) if row and row.launches else None
-
-    return found
 
 
 def _whole(value: float) -> str:
@@ -73,13 +62,14 @@ def _whole(value: float) -> str:
 
 # What a run on a GPU says of an implementation beside its counts: a value, and how it is written.
 FACTS: Mapping[str, tuple[Value, Callable[[float], str]]] = {
-    "time": (_time, units.time_text),
-    "rate": (_rate, units.rate_text),  # least bytes over time
-    "share": (_share, units.share_text),  # of the ceiling
+    "time": (_of_times(lambda case, timed: timed.median_s), units.time_text),
+    # Least bytes over time.
+    "rate": (_of_times(lambda case, timed: (case.bytes_moved or 0) / timed.median_s or None), units.rate_text),
+    "share": (_of_times(lambda case, timed: timed.share_of_ceiling), units.share_text),  # of the ceiling
     "instructions": (_instructions, _whole),  # of the machine code of all launches
-    "registers": (_registers, _whole),
-    "blocks": (_of_first_launch(lambda launch: prod(launch.grid)), _whole),
-    "threads": (_of_first_launch(lambda launch: launch.threads), _whole),  # of a block
+    "registers": (_of_row(lambda row: row.registers), _whole),
+    "blocks": (_of_row(lambda row: prod(row.launches[0].grid) if row.launches else None), _whole),
+    "threads": (_of_row(lambda row: row.launches[0].threads if row.launches else None), _whole),  # of a block
 }
 
 

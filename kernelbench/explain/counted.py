@@ -74,6 +74,9 @@ class Counted:
         return METRICS[metric].value(self)
 
 
+CountedCases = Mapping[str, Mapping[str, Counted]]  # by case, then implementation
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number that describes a kernel. `better`: which value means less work."""
@@ -97,6 +100,15 @@ def _ratio(part: float, whole: float | None) -> float | None:
 def moved_bytes(counters: Counters) -> int:
     """Distinct bytes that each launch reads and writes, summed over launches."""
     return counters.read_once_bytes + counters.written_once_bytes
+
+
+# Counts that are compared row by row, by the columns of comparison.csv.
+COMPARED: Mapping[str, Callable[[Counters], int]] = {
+    "global_bytes": lambda counters: SECTOR_BYTES * counters.global_sectors,
+    "distinct_bytes": moved_bytes,
+    "shared_wavefronts": lambda counters: counters.shared_wavefronts,
+    "warp_instructions": lambda counters: counters.warp_instructions,
+}
 
 
 def _asked_bytes(counters: Counters) -> int:

@@ -16,6 +16,7 @@ least that length, `parameters` to cases with these values; `dtypes` and `parame
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any, Literal
 
 from kernelbench.core.operations import NORMAL
@@ -57,8 +58,8 @@ class Evidence:
     statement: Statement
     decision: Decision
     text: str  # both numbers, or why one is missing
-    left: float | None = None
-    right: float | None = None
+    left: float = nan  # both sides, where it was decided
+    right: float = nan
 
 
 def claim_statements(claim: Claim) -> tuple[Statement, ...]:
@@ -162,33 +163,34 @@ def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Coll
 
 @dataclass(frozen=True)
 class Across:
-    """A statement over several cases: on how many it was decided and confirmed, with the numbers of these cases."""
+    """A statement over several cases: what the cases say on which it was decided."""
 
     statement: Statement
-    seen: int
-    confirmed: int
-    lefts: tuple[float, ...]
-    rights: tuple[float, ...]
+    decided: Sequence[Evidence]
+
+    @property
+    def seen(self) -> int:
+        return len(self.decided)
 
     @property
     def decision(self) -> str:
         """`confirmed`, `confirmed on 2 of 3`, `contradicted`, `not visible here`."""
-        if not self.seen:
+        confirmed = sum(one.decision == "confirmed" for one in self.decided)
+        if not self.decided:
             return "not visible here"
-        if self.confirmed == self.seen:
+        if confirmed == self.seen:
             return "confirmed"
-        return f"confirmed on {self.confirmed} of {self.seen}" if self.confirmed else "contradicted"
+        return f"confirmed on {confirmed} of {self.seen}" if confirmed else "contradicted"
 
     @property
     def numbers(self) -> str:
         """Both sides, from least to most: `strided 4.0 to 8.0, expected at least 4.0`. '' where nothing was visible."""
-        if not self.seen:
+        if not self.decided:
             return ""
         text, than = METRICS[self.statement.metric].text, self.statement.than
-        rights = self.rights if isinstance(than, str) else [self.statement.factor * value for value in self.rights]
-        left, right = (
-            " to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (self.lefts, rights)
-        )
+        factor = 1.0 if isinstance(than, str) else self.statement.factor
+        lefts, rights = ([one.left for one in self.decided], [factor * one.right for one in self.decided])
+        left, right = (" to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (lefts, rights))
         expected = f"expected {BOUNDS.get(self.statement.relation, '')}".strip()
         return f"{self.statement.of} {left}, {than if isinstance(than, str) else expected} {right}"
 
@@ -198,18 +200,10 @@ def across(found: Iterable[Evidence]) -> list[Across]:
     by_statement: dict[Statement, list[Evidence]] = {}
     for one in found:
         by_statement.setdefault(one.statement, []).append(one)
-    return [_across(statement, own) for statement, own in by_statement.items()]
-
-
-def _across(statement: Statement, own: Sequence[Evidence]) -> Across:
-    seen = [one for one in own if one.decision != "not visible here"]
-    return Across(
-        statement,
-        seen=len(seen),
-        confirmed=sum(one.decision == "confirmed" for one in seen),
-        lefts=tuple(one.left for one in seen if one.left is not None),
-        rights=tuple(one.right for one in seen if one.right is not None),
-    )
+    return [
+        Across(statement, [one for one in own if one.decision != "not visible here"])
+        for statement, own in by_statement.items()
+    ]
 
 
 def all_confirmed(found: Sequence[Evidence]) -> bool | None:

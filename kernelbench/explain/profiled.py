@@ -35,12 +35,18 @@ def explain_report(name: str, profiled: Sequence[ProfiledLaunch]) -> ReportExpla
     for one in profiled:
         groups.setdefault((one.symbol, one.grid, one.block), []).append(one)
     means = _named([(_mean(own), len(own)) for own in groups.values()])
-    counted = {label: _counted(name, label, one, times) for label, (one, times) in means.items()}
+    counted = {  # their role: kernels of a report are not compared
+        label: Counted(name, label, Counters(), role="profiled", known=metrics_of(one) | {"launches": times})
+        for label, (one, times) in means.items()
+    }
     said = [
         *case_sentences(counted),
         *(line for label, (one, _) in means.items() for line in hardware_sentences(label, one)),
     ]
-    launches = [_launch(name, label, number, one) for number, (label, (one, _)) in enumerate(means.items(), start=1)]
+    launches = [
+        CountedLaunch(name, label, number, one.kernel, one.grid, one.block, one.values, one.stalls)
+        for number, (label, (one, _)) in enumerate(means.items(), start=1)
+    ]
     absent = frozenset.intersection(*(frozenset(one.missing) for one in profiled))
     return ReportExplanation(
         *(name, counted, differing_metrics(list(counted.values())), tuple(said), {}, ()),
@@ -74,11 +80,6 @@ def _mean(own: Sequence[ProfiledLaunch]) -> ProfiledLaunch:
         first.kernel, first.symbol, first.grid, first.block, mean(lambda one: one.values), missing,
         mean(lambda one: one.stalls), first.range_names, first.gpu, mean(lambda one: one.further),
     )  # fmt: skip
-
-
-def _counted(case: str, label: str, one: ProfiledLaunch, times: int) -> Counted:
-    known = metrics_of(one) | {"launches": times}
-    return Counted(case, label, Counters(), role="profiled", known=known)  # kernels of a report are not compared
 
 
 def metrics_of(one: ProfiledLaunch) -> dict[str, float | None]:
@@ -134,7 +135,3 @@ def stall_sentences(label: str, stalls: Mapping[str, float]) -> Iterator[Sentenc
         if cycles and value >= WAITING * cycles:
             text = f"warps wait for {STALLS[name]} in {digits(value, 2)} of {digits(cycles, 2)} cycles per instruction"
             yield Sentence("stalls", label, text)
-
-
-def _launch(case: str, label: str, number: int, one: ProfiledLaunch) -> CountedLaunch:
-    return CountedLaunch(case, label, number, one.kernel, one.grid, one.block, one.values, one.stalls)

@@ -69,17 +69,9 @@ class Rule:
     about: tuple[str, ...] = ()
 
     def says(self, facts: Facts) -> str | None:
-        return self.template.format_map(_Texts(facts)) if self.when(facts) else None
-
-
-class _Texts(dict[str, str]):
-    """Texts for the names in a template."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-
-    def __missing__(self, key: str) -> str:
-        return self._facts.text(key)
+        if not self.when(facts):
+            return None
+        return re.sub(r"\{(.+?)\}", lambda name: facts.text(name[1]), self.template)
 
 
 def _or_nan(value: float | None) -> float:

@@ -98,25 +98,16 @@ def laid_out(cases: Mapping[str, Words], to_scale: bool = False) -> Layout:
     return Layout(found, words, x, captioned)
 
 
-@dataclass(frozen=True)
-class _Group:
-    """What the cases of one line share: the word that varies, all others, and the sides of the shape that stay."""
-
-    along: str
-    rest: frozenset[tuple[str, str]]
-    sides: tuple[str, ...]
-
-    @classmethod
-    def of(cls, words: Words, along: str, shape: str) -> _Group:
-        sides = (side for side in shape.split("x") if side != words[along])
-        return cls(along, frozenset(view.without(words, along)), tuple(sides))
+# What the cases of one line share: the word that varies, all others, and the sides of the shape that stay.
+_Group = tuple[str, frozenset[tuple[str, str]], tuple[str, ...]]
 
 
 def _joined(found: Sequence[CaseStretch], words: Mapping[str, Words], cases: Mapping[str, Words]) -> list[CaseStretch]:
     """Stretches along the same numbers as one, wherever in the order their cases are. `cases`: all words of each."""
 
     def group(case: str, along: str) -> _Group:
-        return _Group.of(words[case], along, cases[case].get("shape", ""))
+        sides = (side for side in cases[case].get("shape", "").split("x") if side != words[case][along])
+        return along, frozenset(view.without(words[case], along)), tuple(sides)
 
     known = {group(one.cases[0], one.along) for one in found if one.numbers is not None}
     points: dict[_Group, dict[float, str]] = {}
@@ -128,7 +119,7 @@ def _joined(found: Sequence[CaseStretch], words: Mapping[str, Words], cases: Map
         if same is None:
             joined[number] = one
             continue
-        along, of_group = same.along, points.setdefault(same, {})
+        along, of_group = same[0], points.setdefault(same, {})
         of_group |= {float(words[case][along]): case for case in one.cases}
         ordered = [of_group[value] for value in sorted(of_group)]
         shared = {name: value for name, value in first.items() if name != along}

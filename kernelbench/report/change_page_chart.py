@@ -85,11 +85,8 @@ def charts(changes: Changes, name: Callable[[Judged], str]) -> list[Chart]:
 
 
 def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
-    from matplotlib.figure import Figure
-
     lane = LANE if wide else 1.7 * LANE
-    with style.house_style():
-        drawn = Figure(figsize=(WIDTH if wide else NARROW, lane * len(shown) + 0.75), layout="constrained")
+    with style.new_figure(lane * len(shown) + 0.75, WIDTH if wide else NARROW) as drawn:
         axis = drawn.subplots()
         low, high = _limits([row for one in shown for row in one.rows])
         axis.set_xscale("asinh", linear_width=LINEAR)
@@ -103,7 +100,6 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
         meaning = "farther from the ceiling →" if by_share else "slower →"
         label = f"change of time{' over that at the ceiling' if by_share else ''} in per cent, {meaning}"
         axis.set_xlabel(label if wide or not by_share else label.replace("cent, ", "cent,\n"))
-        style.fix_layout(drawn)
     return drawn
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
+from kernelbench.compare.verdicts import some_labels
 from kernelbench.core.operations import key_words
-from kernelbench.core.units import digits, time_column
+from kernelbench.core.units import digits, number_of, time_column
 from kernelbench.report import view
 from kernelbench.report.fitting import Table
 from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, styled_cell
@@ -78,7 +79,7 @@ def columns_of(rows: Sequence[Judged], by_share: bool) -> dict[str, Callable[[Ju
         "second": lambda row: _share(row.second_share) if by_share else time(row.second_s),
         "change %": lambda row: percent_text(row.ratio),
         "95 % interval": _interval,
-        "band %": lambda row: f"±{digits(100 * row.band, 2)}",
+        "band %": _band,
     }
 
 
@@ -88,6 +89,10 @@ def _share(share: float | None) -> str:
 
 def _interval(row: Judged) -> str:
     return f"{percent_text(row.ratio_low)} .. {percent_text(row.ratio_high)}"
+
+
+def _band(row: Judged) -> str:
+    return f"±{digits(100 * row.band, 2)}"
 
 
 def percent_text(ratio: float) -> str:
@@ -102,7 +107,10 @@ def change_groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tup
     found: dict[tuple[str, str, str], list[Change]] = {}
     for row in rows:
         found.setdefault((row.implementation, row.first_status, row.second_status), []).append(row)
-    return [(key[0], some(labels[row.case] for row in group), _reason(group)) for key, group in found.items()]
+    return [
+        (key[0], some_labels((labels[row.case] for row in group), CASES), _reason(group))
+        for key, group in found.items()
+    ]
 
 
 def _reason(group: Sequence[Change]) -> str:
@@ -115,13 +123,7 @@ def _remarks(rows: Sequence[Judged], labels: Mapping[str, str]) -> list[tuple[st
     for row in rows:
         if row.reason:
             found.setdefault(row.reason, []).append(f"{row.implementation} {labels[row.case]}")
-    return [(reason, some(places, PLACES)) for reason, places in found.items()]
-
-
-def some(names: Iterable[str], shown: int = CASES) -> str:
-    """The first few distinct names, and how many more there are."""
-    unique = list(dict.fromkeys(names))
-    return ", ".join(unique[:shown]) + (f" and {len(unique) - shown} more" if unique[shown:] else "")
+    return [(reason, some_labels(places, PLACES)) for reason, places in found.items()]
 
 
 # ---- Sentences -----------------------------------------------------------------------------------
@@ -132,14 +134,14 @@ def counts_text(changes: Changes) -> str:
     measure = "By share of each GPU's ceiling, not by time: " if changes.by_share else ""
     counts = measure + ", ".join(f"{len(changes.of(verdict))} {changes.word(verdict)}" for verdict in VERDICTS)
     left = len(changes.without)
-    return counts + (f"; {left} row{'s' if left > 1 else ''} not compared" if left else "")
+    return counts + (f"; {number_of(left, 'row')} not compared" if left else "")
 
 
 def regression_lines(changes: Changes, least: float) -> list[str]:
     """A line per regression of at least `least`, then how many rows could hide one; never empty."""
     limit = f"{100 * least:g} %"
     labels = labels_of(changes)
-    lines = [_regression(row, labels) for row in changes.regressions(least)]
+    lines = [regression_line(row, labels) for row in changes.regressions(least)]
     if not lines:
         lines = [f"No row is slower by {limit}."]
     blind = changes.blind(least)
@@ -149,8 +151,9 @@ def regression_lines(changes: Changes, least: float) -> list[str]:
     return lines
 
 
-def _regression(row: Change, labels: Mapping[str, str]) -> str:
+def regression_line(row: Change, labels: Mapping[str, str], *, with_band: bool = False) -> str:
     place = [row.implementation, labels[row.case]]
     place += [row.cache, f"by {row.method}"] if row.cache else []
     what = f"{percent_text(row.ratio)} % ({_interval(row)})" if isinstance(row, Judged) else row.reason
-    return f"REGRESSION: {', '.join(place)}: {what}"
+    band = f", band {_band(row)} %" if with_band and isinstance(row, Judged) else ""
+    return f"REGRESSION: {', '.join(place)}: {what}{band}"

@@ -2,7 +2,7 @@
 what the kinds of its claims call for; for a run of the simulator, what it counted."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,14 +12,13 @@ from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.core.writing import write_whole
-from kernelbench.explain.counted import Counted
+from kernelbench.explain.counted import CountedCases
 from kernelbench.report import (
     claim_chart,
     copies,
     counts,
     ladders,
     palette,
-    peer_chart,
     peers,
     settings,
     shares,
@@ -45,7 +44,7 @@ def all_charts(
     run: Run,
     comparison: Comparison,
     published: Published | None = None,
-    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+    counted: CountedCases | None = None,
     verdicts: Sequence[ClaimVerdict] = (),
 ) -> list[Chart]:
     """Every chart that the run has data for. The kinds of its claims decide which charts fit: curves for a curve,
@@ -113,8 +112,8 @@ def _too_many(run: Run) -> str:
 def _peer_charts(run: Run, comparison: Comparison) -> list[Chart]:
     """Who is ahead, for a run of our kernels and their peers."""
     found = peers.pairs(run)
-    drawn = partial(peer_chart.peer_figure, found, palette.looks(run, comparison))
-    return [Chart(peer_chart.PEER_CHART, peer_chart.TITLE, peer_chart.CAPTION, drawn)] if found else []
+    drawn = partial(shares.peer_figure, found, palette.looks(run, comparison))
+    return [Chart(shares.PEER_CHART, shares.PEER_TITLE, shares.PEER_CAPTION, drawn)] if found else []
 
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
@@ -143,11 +142,7 @@ def _claim_charts(verdicts: Sequence[ClaimVerdict], published: Published) -> lis
 
 
 def _curve_charts(
-    run: Run,
-    comparison: Comparison,
-    claims: Sequence[Claim],
-    counted: Mapping[str, Mapping[str, Counted]],
-    caches: Sequence[str],
+    run: Run, comparison: Comparison, claims: Sequence[Claim], counted: CountedCases, caches: Sequence[str]
 ) -> list[Chart]:
     """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
     made = []
@@ -214,18 +209,14 @@ def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
     if folder.is_symlink():
         raise ResultsError(f"{folder}: a link; charts are written beside the page, so delete it or choose --out")
     try:
-        return _written(charts, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        draw_all(charts)
+        paths = []
+        for chart in charts:
+            png, svg = chart.drawn
+            paths += [write_whole(folder / f"{chart.name}.png", png), write_whole(folder / f"{chart.name}.svg", svg)]
+        return paths
     except OSError as error:
         raise ResultsError(
             f"{folder}: cannot write charts ({error.strerror}); choose another place with --out"
         ) from error
-
-
-def _written(charts: Sequence[Chart], folder: Path) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    draw_all(charts)
-    paths = []
-    for chart in charts:
-        png, svg = chart.drawn
-        paths += [write_whole(folder / f"{chart.name}.png", png), write_whole(folder / f"{chart.name}.svg", svg)]
-    return paths

@@ -48,13 +48,10 @@ LEGEND = ("met", SIZE_MISSED[0], "not met", "open", TOO_SHORT, REQUIRED, PUBLISH
 
 def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
     """A line per case that has a number, in the order of the run. `kind` is one of QUANTITIES."""
-    from matplotlib.figure import Figure
-
     cases = [case for case in verdict.cases if case.measured is not None]
     labels = [fill(case.label, LABEL) for case in cases]
     row = (ROW if len(cases) <= MANY else TIGHT) * max(label.count("\n") + 1 for label in labels)
-    with style.house_style():
-        figure = Figure(layout="constrained")
+    with style.new_figure(row * len(cases), NARROW) as figure:
         axis = figure.subplots()
         _scale(axis, cases)
         _required(axis, cases, _ends(cases))
@@ -66,8 +63,7 @@ def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(QUANTITIES[kind], loc="right")  # else a long one would leave the figure
         lines = _legend(figure, axis)
-        figure.set_size_inches(NARROW, max(row * len(cases), 2 * ROW) + HEAD + LINE * lines)
-        style.fix_layout(figure)
+        figure.set_figheight(max(row * len(cases), 2 * ROW) + HEAD + LINE * lines)
     return figure
 
 

@@ -43,16 +43,10 @@ class CaseLine:
 class ClaimStory:
     """A claim on one run, told in texts."""
 
-    id: str
     kind: str
-    title: str
+    document: Mapping[str, Any]  # the claim's ledger entry
     verdict: ClaimVerdict
     symbol: str
-    tone: str  # a CSS class
-    source: Mapping[str, str]  # project, document, section, url, commit
-    said: str  # a quotation that is not among `parts`
-    device: str
-    set_up: tuple[tuple[str, str], ...]  # tool, clock, cache, input of the source
     parts: tuple[RequiredPart, ...]
     cases: tuple[CaseLine, ...]
     why: str
@@ -62,22 +56,15 @@ class ClaimStory:
 
 def claim_story(claim: Claim, verdict: ClaimVerdict, why: str, suite: str, labels: Mapping[str, str]) -> ClaimStory:
     """`labels`: short names of the run's cases by key."""
-    document: Mapping[str, Any] = claim.document
     return ClaimStory(
-        id=claim.id,
         kind=claim.kind,
-        title=claim.title,
+        document=claim.document,
         verdict=verdict,
         symbol=SYMBOLS[verdict.verdict],
-        tone=verdict.verdict.replace(" ", "-"),
-        source={name: view.text(document["citation"].get(name)) for name in document["citation"]},
-        said=view.text(document.get("said")),
-        device=view.text(document["device"]["name"]),
-        set_up=tuple((name, view.text(document[name])) for name in ("tool", "clock", "cache", "input")),
         parts=tuple(_parts(verdict)),
         cases=tuple(_case(verdict, case, labels) for case in verdict.cases),
         why=why,
-        differs=tuple(_differs(document)),
+        differs=tuple(_differs(claim.document)),
         commands=(f"kernelbench run {suite}", f"kernelbench compare {suite}"),
     )
 
@@ -105,9 +92,7 @@ def _case(verdict: ClaimVerdict, case: CaseVerdict, labels: Mapping[str, str]) -
 
 def _differs(document: Mapping[str, Any]) -> Iterator[str]:
     """The entry's note, what its kernels were bent for, and the meaning of each flag."""
-    yield view.text(document["note"])
-    if "bent" in document:
-        yield view.text(document["bent"])
+    yield from (document[name] for name in ("note", "bent") if name in document)
     yield from (f"{flag}: {FLAGS[flag]}." for flag in document["flags"])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import ClaimVerdict, some_labels
 from kernelbench.core.units import digits, energy_text, rate_text, share_text, time_column, time_text
 from kernelbench.report import counts, step, tables, view
 from kernelbench.report.fitting import Cell, Options, Table
@@ -50,8 +50,9 @@ def results_table(run: Run) -> RenderableType:
     missing = view.reason_groups(run.rows)
     if missing:
         parts.append(tables.reasons_table(missing, labels, "Without counts" if run.simulated else "Without a time"))
-    if disturbed := view.disturbed_groups(rows):
-        parts.append(_disturbed(disturbed, labels))
+    if disturbed := view.disturbed_groups(rows):  # because there were too few other samples
+        lines = [(labels[case], what, ", ".join(names)) for case, what, names in disturbed]
+        parts.append(tables.new_table("Disturbed", ("case", "cache, what was seen", "implementations"), lines))
     return Group(*parts)
 
 
@@ -89,20 +90,14 @@ def _time_cell(row: Row, time: Callable[[float | None], str]) -> str:
     return time(seconds) + marks + remark
 
 
-def _broken(name: str, width: int = 12) -> str:
-    """Break a name at underscores into lines of about `width` characters."""
+def _broken(name: str) -> str:
+    """Break a name at underscores into lines of about 12 characters."""
     lines = [""]
     for word in name.replace("_", "_\0").split("\0"):
-        if lines[-1] and len(lines[-1]) + len(word) > width:
+        if lines[-1] and len(lines[-1]) + len(word) > 12:
             lines.append("")
         lines[-1] += word
     return "\n".join(lines)
-
-
-def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
-    """Times that include disturbed samples, because there were too few others."""
-    rows = [(labels[case], what, ", ".join(names)) for case, what, names in groups]
-    return tables.new_table("Disturbed", ("case", "cache, what was seen", "implementations"), rows)
 
 
 def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
@@ -145,9 +140,7 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
     numbers = [(header, {**tables.RIGHT, "max_width": 22, **SPARE.get(header, {})}) for header in cells]
     table = tables.block_table(
         title, [("case, implementation", {"max_width": 34}), *numbers, ("verdict", tables.WORD)], rows, labels,
-        lambda row: [
-            *(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict_cell(row),
-        ],
+        lambda row: [*(cell(row) for cell in cells.values()), _verdict(row)],
     )  # fmt: skip
     notes = {"speed-up": f"published: on {min(devices)}"} if len(devices) == 1 else {}
     if "published" in cells and not all(_published(row, False) for row in rows if row.implementation != row.baseline):
@@ -156,6 +149,12 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
         notes["verdict"] = "UNSURE +N: about N more samples of each would decide."
     table.notes = {**notes, "95 %": "95 %: half width of the interval of the speed-up."}
     return table
+
+
+def _verdict(row: ComparedRow) -> str | Cell:
+    if row.is_baseline:
+        return "baseline"
+    return tables.styled_cell(row.verdict, view.verdict_text(row.verdict, row.more_samples))
 
 
 def _is_abroad(row: ComparedRow) -> bool:
@@ -178,14 +177,11 @@ def _published(row: ComparedRow, with_device: bool) -> str:
 
 def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
     """Why cells are empty, a line per reason. The verdict of an UNSURE row says how many samples are missing."""
-    cases: dict[str, dict[str, None]] = {}
+    cases: dict[str, list[str]] = {}
     for row in rows:
         if row.reason and not row.is_baseline and not row.more_samples:
-            cases.setdefault(row.reason, {})[labels[row.case]] = None
-    return [
-        f"{', '.join([*where][:3])}{f' and {len(where) - 3} more' if len(where) > 3 else ''}: {reason}"
-        for reason, where in cases.items()
-    ]
+            cases.setdefault(row.reason, []).append(labels[row.case])
+    return [f"{some_labels(where, 3)}: {reason}" for reason, where in cases.items()]
 
 
 def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:

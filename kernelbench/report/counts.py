@@ -197,7 +197,7 @@ def page_table(run: Run) -> dict[str, Any]:
             "implementation": row.implementation,
             "status": row.status,
             "word": "" if row.status == "ok" else view.shown_status(row.status, row.role),
-            "cells": [_page_cell(counted.get(row.case, {}).get(row.implementation), metric) for metric in metrics],
+            "cells": [page_cell(counted.get(row.case, {}).get(row.implementation), metric) for metric in metrics],
             "note": row.sampled or ("" if row.status == "ok" else row.reason),
         }
         for row in run.rows
@@ -205,7 +205,7 @@ def page_table(run: Run) -> dict[str, Any]:
     return {"headers": [(metric.header.replace("\n", " "), metric.meaning) for metric in metrics], "rows": rows}
 
 
-def _page_cell(one: Counted | None, metric: Metric) -> dict[str, str]:
+def page_cell(one: Counted | None, metric: Metric) -> dict[str, str]:
     """A number to sort by, and its text."""
-    value = None if one is None else metric.value(one)
+    value = None if one is None else one.value(metric.name)
     return {"value": "", "text": ""} if value is None else {"value": f"{value:.6g}", "text": metric.text(value)}

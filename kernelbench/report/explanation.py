@@ -12,7 +12,7 @@ from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
-from kernelbench.report import formats, tables, view
+from kernelbench.report import counts, formats, tables, view
 from kernelbench.report.fitting import Table
 from kernelbench.runs.results import Run
 
@@ -49,17 +49,12 @@ def case_table(explained: CaseExplanation) -> RenderableType:
     from rich.text import Text
 
     cells = {
-        METRICS[metric].header: [_cell(one, metric) for one in explained.counted.values()]
+        METRICS[metric].header: [counts.page_cell(one, METRICS[metric])["text"] for one in explained.counted.values()]
         for metric in explained.metrics
     }
     if not cells:
         return Text(" no counter differs", "dim")
     return tables.panel_tables("Counters", "implementation", list(explained.counted), cells)
-
-
-def _cell(one: Counted, metric: str) -> str:
-    value = one.value(metric)
-    return "" if value is None else METRICS[metric].text(value)
 
 
 def explanation_sentences(explained: CaseExplanation) -> list[tuple[str, str]]:
@@ -191,13 +186,9 @@ def _page_case(explained: CaseExplanation, times: Mapping[tuple[str, str], float
 
 def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -> dict[str, Any]:
     limit = explained.bounds.get(one.implementation)
-    values = [one.value(metric) for metric in explained.metrics]
     return {
         "implementation": one.implementation,
-        "cells": [
-            {"text": _cell(one, metric), "value": "" if value is None else f"{value:.6g}"}
-            for metric, value in zip(explained.metrics, values, strict=True)
-        ],
+        "cells": [counts.page_cell(one, METRICS[metric]) for metric in explained.metrics],
         "time": time_text(seconds),
         "seconds": "" if seconds is None else f"{seconds:.4g}",
         "bound": time_text(limit.seconds) if limit else "",
@@ -243,11 +234,12 @@ def _plain(explained: CaseExplanation) -> dict[str, Any]:
                     for said in explained.sentences
                     if said.implementation == name
                 ],
-                "bound_s": explained.bounds[name].seconds if name in explained.bounds else None,
-                "bound_by": explained.bounds[name].resource if name in explained.bounds else None,
-                "issue_s": explained.bounds[name].issue_seconds if name in explained.bounds else None,
+                "bound_s": limit.seconds if limit else None,
+                "bound_by": limit.resource if limit else None,
+                "issue_s": limit.issue_seconds if limit else None,
             }
             for name, one in explained.counted.items()
+            for limit in [explained.bounds.get(name)]
         },
         "differing": list(explained.metrics),
         "evidence": [

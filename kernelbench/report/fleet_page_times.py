@@ -9,28 +9,23 @@ from itertools import groupby
 from math import log
 from statistics import geometric_mean, median
 
-from kernelbench.compare.changes import Judged
-from kernelbench.compare.comparison import Comparison, baseline_names
+from kernelbench.compare.answer import Answer
+from kernelbench.compare.comparison import baseline_names
 from kernelbench.compare.runs import compare_runs
-from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import number_of, share_text
 from kernelbench.report import view
 from kernelbench.runs.records import Row
-from kernelbench.runs.results import Run
 
 _OUTLIERS = 6  # rows that are named
 Place = tuple[str, str, str, str]  # case, implementation, cache, method
 
 
 @dataclass(frozen=True)
-class Member:
-    """One suite on one GPU, or on several that shared its cases."""
+class Member(Answer):
+    """The answer of one suite on one GPU, or on several that shared its cases."""
 
     label: str
-    run: Run
-    comparison: Comparison
-    verdicts: Sequence[ClaimVerdict]
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class MeanLine:
 
 @dataclass(frozen=True)
 class Spread:
-    """A GPU against another one of its kind on one suite; `verdicts` counts rows, `outliers` are the farthest."""
+    """A GPU against another one of its kind on one suite; `verdicts` counts rows."""
 
     suite: str
     kind: str
@@ -55,8 +50,7 @@ class Spread:
     against: str
     mean: float | None  # time over that of the other, geometric mean over common rows
     verdicts: Mapping[str, int]
-    outliers: Sequence[Judged]
-    named: Sequence[str]  # the outliers, in the words of the suite
+    named: Sequence[str]  # the farthest rows, in the words of the suite
     reason: str = ""  # why they cannot be compared
 
 
@@ -124,7 +118,7 @@ def _spread(suite: str, kind: str, one: Member, middle: Member) -> Spread:
     try:
         changes = compare_runs(middle.run, one.run)
     except InputError as error:
-        return Spread(suite, kind, one.label, middle.label, None, {}, (), (), str(error))
+        return Spread(suite, kind, one.label, middle.label, None, {}, (), str(error))
     judged = changes.judged
     far = sorted((row for row in judged if row.verdict in ("SLOWER", "FASTER")), key=lambda row: -abs(log(row.ratio)))
     verdicts = {verdict: len(changes.of(verdict)) for verdict in ("SLOWER", "FASTER", "SAME", "UNSURE")}
@@ -134,12 +128,12 @@ def _spread(suite: str, kind: str, one: Member, middle: Member) -> Spread:
         for row in far[:_OUTLIERS]
     ]
     mean = geometric_mean(row.ratio for row in judged)
-    return Spread(suite, kind, one.label, middle.label, mean, verdicts, far[:_OUTLIERS], named)
+    return Spread(suite, kind, one.label, middle.label, mean, verdicts, named)
 
 
 def spread_sentences(found: Iterable[Spread]) -> Iterator[str]:
     for one in found:
-        if one.outliers:
+        if one.named:
             count = one.verdicts["SLOWER"] + one.verdicts["FASTER"]
             yield (
                 f"{one.suite}: {one.label} differs from {one.against}, another {one.kind}, on "

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from kernelbench.compare.between import stated
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.records import Claim
@@ -202,21 +202,15 @@ def _versions(labels: Sequence[str], members: Sequence[Member]) -> dict[str, dic
     """Versions by name, then GPU; those of all its runs, where they differ."""
     found: dict[str, dict[str, list[str]]] = {}
     for member in members:
-        environment = member.run.environment
-        own = {name: _at(environment, path) for name, path in _VERSIONS} | environment.get("versions", {})
-        for name, value in own.items():
-            found.setdefault(name, {}).setdefault(member.label, []).append(view.text(value))
+        own = {name: stated(member.run, path) for name, path in _VERSIONS}
+        for name, value in (own | member.run.environment.get("versions", {})).items():
+            text = " ".join(map(str, value)) if isinstance(value, list) else view.text(value)
+            found.setdefault(name, {}).setdefault(member.label, []).append(text)
     return {
         name: {label: ", ".join(dict.fromkeys(own.get(label, [""]))) for label in labels}
         for name, own in found.items()
         if any(any(values) for values in own.values())
     }
-
-
-def _at(values: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        values = values.get(name) if isinstance(values, Mapping) else None
-    return " ".join(map(str, values)) if isinstance(values, list) else values
 
 
 def _version_sentences(shown: FleetView) -> Iterator[str]:

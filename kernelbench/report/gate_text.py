@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.changes import VERDICTS, Change, Judged
+from kernelbench.compare.changes import VERDICTS
 from kernelbench.compare.gate import SHARE, Counted, Gated, detectable_slowdown
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, number_of
 from kernelbench.report import formats, view
-from kernelbench.report.changes_table import labels_of, percent_text
+from kernelbench.report.changes_table import labels_of, percent_text, regression_line
 from kernelbench.report.changes_text import as_markdown as changes_markdown
 from kernelbench.report.tables import list_table
 
@@ -23,8 +23,14 @@ COUNTS = ("case", "kernel", "count", "BASE", "HEAD", "change %")
 def sentences(found: Gated) -> list[str]:
     """The answer first, then a line per regression, what the gate could have found, and what it left out."""
     labels = labels_of(found.changes) if found.changes else {}
-    regressions = [f"REGRESSION: {_regression(row, labels)}" for row in found.regressions]
-    return [_answer(found), *regressions, *_found_from(found), *_equal(found), *found.notes]
+    told = [_answer(found), *(regression_line(row, labels, with_band=True) for row in found.regressions)]
+    least = detectable_slowdown(found.changes.judged) if found.changes else None
+    if least is not None:
+        share = f"{100 * SHARE:.0f} % of the timed rows"
+        told.append(f"A slowdown of {digits(100 * least, 2)} % would have been found on {share}.")
+    if found.equal and found.changes:
+        told.append(f"Not measured, because both run the same machine code: {found.equal} of {_pairs(found)}.")
+    return [*told, *found.notes]
 
 
 def _answer(found: Gated) -> str:
@@ -46,29 +52,6 @@ def _answer(found: Gated) -> str:
     answer = "REGRESSION" if found.regressions else "no regression"
     told = f"{number_of(len(found.changes.judged), 'timed row')}: {counts}" + (f"; {works}" if broken else "")
     return f"{found.suite}: {answer} from BASE to HEAD on {found.device}. {told}."
-
-
-def _regression(row: Change, labels: Mapping[str, str]) -> str:
-    place = ", ".join(
-        filter(None, (row.implementation, labels[row.case], row.cache, row.method and f"by {row.method}"))
-    )
-    if not isinstance(row, Judged):
-        return f"{place}: {row.reason}"
-    interval = f"{percent_text(row.ratio_low)} .. {percent_text(row.ratio_high)}"
-    return f"{place}: {percent_text(row.ratio)} % ({interval}), band ±{digits(100 * row.band, 2)} %"
-
-
-def _found_from(found: Gated) -> list[str]:
-    least = detectable_slowdown(found.changes.judged) if found.changes else None
-    if least is None:
-        return []
-    return [f"A slowdown of {digits(100 * least, 2)} % would have been found on {100 * SHARE:.0f} % of the timed rows."]
-
-
-def _equal(found: Gated) -> list[str]:
-    if not found.equal or found.changes is None:
-        return []
-    return [f"Not measured, because both run the same machine code: {found.equal} of {_pairs(found)}."]
 
 
 def _pairs(found: Gated) -> str:

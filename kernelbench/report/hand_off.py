@@ -2,8 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from kernelbench.runs.records import Row
@@ -54,30 +55,23 @@ def kept_options(command: str, valued: Sequence[str] = _KEPT, flags: Sequence[st
 
     `valued` are options with a value, `flags` those without.
     """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return ()
-    found: list[str] = []
-    for place, word in enumerate(words):
-        name, equals, _ = word.partition("=")
-        if word in flags or (name in valued and equals):
-            found.append(word)
-        elif word in valued and place + 1 < len(words):
-            found += words[place : place + 2]
-    return tuple(found)
+    return tuple(word for asked, words in _parts(command, valued, flags) if asked for word in words)
 
 
 def without_options(command: str, valued: Sequence[str], flags: Sequence[str]) -> str:
     """The command line without these options; '' for what is none."""
+    return shlex.join(word for asked, words in _parts(command, valued, flags) if not asked for word in words)
+
+
+def _parts(command: str, valued: Sequence[str], flags: Sequence[str]) -> Iterator[tuple[bool, Sequence[str]]]:
+    """Whether it is one of these options, and its words, for each part of a command line; an option at its end that
+    lacks its value is no part."""
     try:
         words = iter(shlex.split(command))
     except ValueError:
-        return ""
-    found: list[str] = []
+        return
     for word in words:
         if word in valued:
-            next(words, "")
-        elif word not in flags and word.partition("=")[0] not in valued:
-            found.append(word)
-    return shlex.join(found)
+            yield from ((True, (word, value)) for value in islice(words, 1))
+        else:
+            yield word in flags or word.partition("=")[0] in valued, (word,)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.case_axis import case_stretches, case_ticks, laid_out
-from kernelbench.report.style import FAINT, HEAT, INK, PAPER, SOFT, WIDTH
+from kernelbench.report.style import FAINT, HEAT, INK, PAPER, SOFT
 from kernelbench.report.view import Words
 from kernelbench.runs.results import Run
 
@@ -63,17 +63,13 @@ def _per_cent(share: float) -> str:
 
 def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[str] = ()) -> Figure:
     """Panels from top to bottom; `names` are the rows of each, `bold` those that stand out."""
-    from matplotlib.figure import Figure
-
     panels = [part for panel in panels for part in _parts(panel)]
     height = 0.23 * len(names) + 1.3
-    with style.house_style():
-        figure = Figure(figsize=(WIDTH, height * len(panels)), layout="constrained")
+    with style.new_figure(height * len(panels)) as figure:
         axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
         for axis, panel in zip(axes, panels, strict=True):
             _heat_panel(axis, panel, names, bold)
             axis.set_title(panel.title, pad=8)
-        style.fix_layout(figure)
     return figure
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CHARTS = 60  # per suite and GPU; further rows stand in the table
-SIZE = (3.6, 1.7)  # inches
+WIDTH, HEIGHT = 3.6, 1.7  # inches
 
 
 def write_history(found: Sequence[History], left_out: Sequence[str], out: Path) -> Path:
@@ -67,7 +67,6 @@ def _chart(trend: Trend, label: str, runs: int, prefix: str) -> Mapping[str, Any
 def _figure(trend: Trend, runs: int) -> Figure:
     """Median and interval of each run, and the levels between steps as lines."""
     style.load_matplotlib()
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     at = [point.moment + 1 for point in trend.points]
@@ -76,8 +75,7 @@ def _figure(trend: Trend, runs: int) -> Figure:
         [point.seconds - point.low_s for point in trend.points],
         [point.high_s - point.seconds for point in trend.points],
     )
-    with style.house_style():
-        figure = Figure(figsize=SIZE, layout="constrained")
+    with style.new_figure(HEIGHT, WIDTH) as figure:
         axis = figure.subplots()
         axis.errorbar(at, seconds, ends, fmt="o", color=style.SERIES[0], markersize=4, linewidth=1, zorder=3)
         for first, last, level in trend.levels_s:
@@ -89,5 +87,4 @@ def _figure(trend: Trend, runs: int) -> Figure:
         axis.yaxis.set_major_locator(MaxNLocator(nbins=4))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(max(value, 0.0))))
         axis.set_xlabel("run")
-        style.fix_layout(figure)
     return figure

@@ -22,7 +22,7 @@ from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import claim_story
 from kernelbench.report.drawing import Chart
 from kernelbench.report.pages import own_file, render_template, write_page
-from kernelbench.report.peer_chart import PEER_CHART
+from kernelbench.report.shares import PEER_CHART
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
 from kernelbench.runs.results import ENVIRONMENT_FILE, SAMPLES_FILE, Run, results_file

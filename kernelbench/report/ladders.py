@@ -16,7 +16,7 @@ from kernelbench.core.units import time_column
 from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
 from kernelbench.report.palette import Look
-from kernelbench.report.style import BAD, FAINT, INK, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.report.style import BAD, FAINT, INK, MUTED, PAPER, SOFT
 from kernelbench.report.view import number_text
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -126,19 +126,15 @@ def _published(ladder: Ladder, run: Run) -> list[Panel]:
 
 def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
     """A panel per case: bars of time in the published order, with the factor of each step."""
-    from matplotlib.figure import Figure
-
     across = min(ACROSS, len(shown))
     down = ceil(len(shown) / across)
-    with style.house_style():
-        figure = Figure(figsize=(WIDTH, (0.19 * len(ladder.order) + 0.5) * down), layout="constrained")
+    with style.new_figure((0.19 * len(ladder.order) + 0.5) * down) as figure:
         grid = figure.subplots(down, across, squeeze=False)
         for number, axis in enumerate(grid.flat):
             if number >= len(shown):
                 axis.set_visible(False)
                 continue
             _panel(axis, shown[number], ladder.order, looks, named=number % across == 0)
-        style.fix_layout(figure)
     return figure
 
 

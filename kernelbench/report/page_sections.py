@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_names
@@ -17,6 +17,11 @@ from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 _OF_A_PART, _FLAGS_OF_A_PART = ("--part", "--out", "--device"), ("--resume",)  # options of `kernelbench run`
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    " bytes per s": rate_text,
+    " bytes": bytes_text,
+    " hz": lambda number: f"{number / 1e6:.0f} MHz",
+}
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{4,}\b")
 
 
@@ -105,16 +110,14 @@ def _speedup_cells(row: ComparedRow | None) -> dict[str, str]:
 
 def _note(row: Row) -> str:
     """What to know of a row: its reason, and what makes its time less certain."""
-    parts = [row.reason]
-    if row.floor_limited:
-        parts.append("floor-limited")
-    if row.stopped in ("time limit", "sample limit"):
-        parts.append(f"stopped by the {row.stopped}")
-    if row.throttle:
-        parts.append(f"clock lowered: {row.throttle}")
-    if row.disturbed:
-        parts.append(f"disturbed: {row.disturbed}")
-    return "; ".join(part for part in parts if part)
+    parts = (
+        row.reason,
+        "floor-limited" if row.floor_limited else "",
+        f"stopped by the {row.stopped}" if row.stopped in ("time limit", "sample limit") else "",
+        f"clock lowered: {row.throttle}" if row.throttle else "",
+        f"disturbed: {row.disturbed}" if row.disturbed else "",
+    )
+    return "; ".join(filter(None, parts))
 
 
 def problem_groups(run: Run) -> list[view.ReasonGroup]:
@@ -150,12 +153,9 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 def _with_unit(name: str, value: Any) -> tuple[str, str]:
     """Units in names become units of values: `l2 bytes` 50000000 is `l2` 50.0 MB."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if number is not None and name.endswith(" bytes per s"):
-        return name.removesuffix(" bytes per s"), rate_text(number)
-    if number is not None and name.endswith(" bytes"):
-        return name.removesuffix(" bytes"), bytes_text(number)
-    if number is not None and name.endswith(" hz"):
-        return name.removesuffix(" hz"), f"{number / 1e6:.0f} MHz"
+    for unit, written in _UNITS.items():
+        if number is not None and name.endswith(unit):
+            return name.removesuffix(unit), written(number)
     if number is not None and name == "wall s":
         return "duration", duration_text(number)
     if isinstance(value, list | tuple):
@@ -174,8 +174,7 @@ def _short(value: Any) -> str:
 
 def repeat_commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
     """What to type to get this again, on this GPU or another."""
-    command = run.environment.get("command")
-    words = shlex.join(map(str, command)) if isinstance(command, list | tuple) else view.text(command)
+    words = view.text(run.environment.get("command"))
     joined = "shared" in run.environment  # of parts, whose own options say nothing of the whole
     device = _device(words) if run.simulated else []
     baseline = baseline_names(comparison) or view.text(run.environment.get("baseline"))

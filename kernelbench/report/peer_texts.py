@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.core.units import share_text, time_column
+from kernelbench.core.units import number_of, share_text, time_column
 from kernelbench.report import copies, peers, sources, view
 from kernelbench.report.peers import Pair, Side
 from kernelbench.report.tables import RIGHT, TEXT, new_table
@@ -39,7 +39,7 @@ def ahead(found: Sequence[Pair]) -> str:
     return (
         f"Ours is ahead of {_of(len(every) - len(faster), len(every))}: the {'fastest' if faster else 'nearest'}, "
         f"{name}, takes {view.ratio_text(geometric_mean(of_name))} our time "
-        f"(geometric mean over {cases_text(len(of_name))} in common). "
+        f"(geometric mean over {number_of(len(of_name), 'case')} in common). "
         f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
     )
 
@@ -51,16 +51,12 @@ def _of(number: int, total: int) -> str:
     return f"{number or 'none'} of {total} peers" if number < total else f"all {total} peers"
 
 
-def cases_text(number: int) -> str:
-    return "1 case" if number == 1 else f"{number} cases"
-
-
 def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
     in_mean = view.ratio_text(geometric_mean([pair.ahead for pair in found]))
     lines = [
-        f"The best peer takes {in_mean} our time over {cases_text(len(found))} (geometric mean), and "
+        f"The best peer takes {in_mean} our time over {number_of(len(found), 'case')} (geometric mean), and "
         f"{view.ratio_text(least.ahead)} at the lowest ({labels[least.case]}: {least.best.name}); "
         f"a peer is faster on {behind} of them."
     ]
@@ -85,8 +81,8 @@ def _grades(found: Sequence[Pair]) -> list[str]:
             if side.graded:
                 graded.setdefault(side.name, []).append((side, pair.ours))
     return [
-        f"{name} rounds beyond the tolerance on {len(sides)} of its {cases_text(ran[name])}: there it is off by up to "
-        f"{_ulp([side for side, _ in sides])}, and ours by up to {_ulp([own for _, own in sides])}."
+        f"{name} rounds beyond the tolerance on {len(sides)} of its {number_of(ran[name], 'case')}: there it is off by "
+        f"up to {_ulp([side for side, _ in sides])}, and ours by up to {_ulp([own for _, own in sides])}."
         for name, sides in graded.items()
     ]
 

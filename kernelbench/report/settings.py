@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.report import style, view
-from kernelbench.report.style import HEAT, INK, MARKERS, PAPER, SOFT, WIDTH
+from kernelbench.report.style import HEAT, INK, MARKERS, PAPER, SOFT
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -65,15 +65,12 @@ def _numbered(names: Sequence[str]) -> dict[str, dict[int, str]]:
 
 def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], cache: str) -> Figure:
     """A row of panels per dtype, a panel per family, a line per case."""
-    from matplotlib.figure import Figure
-
     times: dict[str, dict[str, dict[str, float]]] = {}  # by dtype, case and implementation
     for row in view.shown_rows(run, comparison, cache):
         times.setdefault(row.dtype, {}).setdefault(row.case, {})[row.implementation] = view.seconds(row)
     words = view.cases(run)
     looks = _looks({case: words[case] for of_dtype in times.values() for case in of_dtype})
-    with style.house_style():
-        figure = Figure(figsize=(WIDTH, 2.6 * len(times) + 0.5), layout="constrained")
+    with style.new_figure(2.6 * len(times) + 0.5) as figure:
         grid = figure.subplots(len(times), len(shown), squeeze=False, sharey="row")
         for axes, (dtype, of_dtype) in zip(grid, times.items(), strict=True):
             for axis, family in zip(axes, shown, strict=True):
@@ -89,7 +86,6 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
         figure.legend(
             handles=list(handles.values()), labels=list(handles), loc="outside right upper", frameon=False, fontsize=8,
         )  # fmt: skip
-        style.fix_layout(figure)
     return figure
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.ledger import published_figures
+from kernelbench.compare.ledger_schema import FLAGS
 from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.libraries import PEER_PACKAGES
@@ -16,10 +17,9 @@ from kernelbench.runs.results import Run
 
 @dataclass(frozen=True)
 class Published:
-    """Ledger entries, and what their flags mean. The page shows those that the run's claims and comparison name."""
+    """Ledger entries, of which the page shows those that the run's claims and comparison name."""
 
     claims: Sequence[Claim] = ()
-    flag_meanings: Mapping[str, str] = field(default_factory=dict)
     whys: Mapping[str, str] = field(default_factory=dict)  # why a claim came out as it did, by its id
 
 
@@ -66,24 +66,17 @@ def published(
     """The ledger entries that this run is held against: citation, flags, and every published number."""
     wanted = {verdict.id for verdict in verdicts} | {row.claim for row in comparison}
     wanted |= set(map(str, run.environment.get("claims") or ()))
-    entries = []
-    for claim in source.claims:
-        if claim.id not in wanted:
-            continue
-        document = claim.document
-        entries.append(
-            {
-                "id": claim.id,
-                "title": claim.title,
-                "citation": {
-                    key: view.text((document.get("citation") or {}).get(key))
-                    for key in ("project", "document", "section", "url", "commit")
-                },
-                "device": view.text((document.get("device") or {}).get("name")) or "not stated",
-                "facts": [(key, view.text(document.get(key))) for key in ("tool", "clock", "cache", "input")],
-                "flags": [(flag, source.flag_meanings.get(flag, "")) for flag in document.get("flags") or ()],
-                "note": view.text(document.get("note")),
-                "figures": published_figures(claim),
-            }
-        )
-    return entries
+    return [
+        {
+            "id": claim.id,
+            "title": claim.title,
+            "citation": claim.document["citation"],
+            "note": claim.document["note"],
+            "device": claim.document["device"]["name"],
+            "facts": [(name, claim.document[name]) for name in ("tool", "clock", "cache", "input")],
+            "flags": [(flag, FLAGS[flag]) for flag in claim.document["flags"]],
+            "figures": published_figures(claim),
+        }
+        for claim in source.claims
+        if claim.id in wanted
+    ]

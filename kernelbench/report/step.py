@@ -9,7 +9,7 @@ from kernelbench.compare.step_sums import FUSED, SIDES, UNFUSED, Amount, PartAmo
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, time_column, time_text
 from kernelbench.report import style, view
-from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.report.style import INK, PAPER, SOFT
 from kernelbench.report.tables import RIGHT, new_table, table_columns
 
 if TYPE_CHECKING:
@@ -44,18 +44,15 @@ def _column(summed: StepSum) -> Callable[[Amount | None], str]:
 
 def lines(summed: StepSum) -> list[tuple[str, ...]]:
     """Cells by HEADERS, a line per part: '-' if it was not measured, empty on a side without that part."""
-    return [_line(summed, one) for one in summed.parts]
-
-
-def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
-    part = one.part
-    words = key_words(part.case)  # a stopped run may have no row of it
-    case = " ".join((part.operation, words["shape"], words["dtype"]))
-    written = _column(summed)
-    calls = {side: written(one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
-    steps = {side: written(one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}
-    return (part.name, case, str(part.calls), part.unfused, calls[UNFUSED], part.fused, calls[FUSED],
-            steps[UNFUSED], steps[FUSED])  # fmt: skip
+    written, found = _column(summed), []
+    for one in summed.parts:
+        part, words = one.part, key_words(one.part.case)  # a stopped run may have no row of it
+        case = " ".join((part.operation, words["shape"], words["dtype"]))
+        calls = {side: written(one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
+        steps = [written(one.total(side)) or "-" if side in one.amounts else "" for side in SIDES]
+        names = (part.unfused, calls[UNFUSED], part.fused, calls[FUSED])
+        found.append((part.name, case, str(part.calls), *names, *steps))
+    return found
 
 
 def totals(summed: StepSum) -> tuple[str, ...]:
@@ -119,11 +116,8 @@ def section(summed: StepSum | None) -> dict[str, Any] | None:
 
 def figure(summed: StepSum) -> Figure:
     """A bar per side, stacked from its parts; the words `no sum` where a part is missing."""
-    from matplotlib.figure import Figure
-
     parts = _shown_parts(summed)
-    with style.house_style():
-        drawn = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    with style.new_figure(2.6) as drawn:
         axis = drawn.subplots()
         for place, side in enumerate(SIDES):
             total = summed.total(side)
@@ -137,7 +131,6 @@ def figure(summed: StepSum) -> Figure:
             )  # fmt: skip
         _settle(axis, summed)
         drawn.legend(loc="outside upper left", ncols=6, frameon=False, fontsize=8.5, handlelength=1.2)
-        style.fix_layout(drawn)
     return drawn
 
 

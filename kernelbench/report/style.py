@@ -124,6 +124,17 @@ def colours(highlighted: Sequence[str]) -> dict[str, str]:
     return dict(zip(highlighted, SERIES, strict=False))
 
 
+@contextmanager
+def new_figure(height: float, width: float = WIDTH) -> Iterator[Figure]:
+    """An empty figure of so many inches in the house's look; its layout is fixed at the end of the `with` block."""
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        fix_layout(figure)
+
+
 def fix_layout(figure: Figure) -> None:
     """Fix the layout now, so that every format shows the same."""
     figure.draw_without_rendering()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
-from kernelbench.explain.counted import METRICS, Counted
+from kernelbench.explain.counted import METRICS, CountedCases
 from kernelbench.explain.evidence import claim_statements, has_parameters
 from kernelbench.report import copies, palette, style, view
 from kernelbench.report.case_axis import CHARACTER, PANEL, SPREAD, Curve
-from kernelbench.report.style import PAPER, SOFT, WIDTH
+from kernelbench.report.style import PAPER, SOFT
 from kernelbench.report.view import Words, number_text
 from kernelbench.runs.results import Run
 
@@ -27,6 +27,8 @@ POINTS = 3  # fewest on a curve
 ACROSS = 3  # panels side by side
 NEAR = 4.0  # panels whose largest bandwidths are within this factor share an axis
 TICK = 7.5  # points: size of the text below a tick
+Rates = Mapping[str, Mapping[str, float]]  # bytes per second, by case, then implementation
+Looks = Mapping[str, Mapping[str, Any]]  # arguments of a line, by implementation
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,11 @@ def _curves(cases: Mapping[str, Words], along: str) -> list[Curve]:
     return [Curve(titles[rest], points, dict(rest)) for rest, points in kept.items()]
 
 
-def sweep_figure(
-    run: Run,
-    comparison: Comparison,
-    sweep: Sweep,
-    cache: str,
-    counted: Mapping[str, Mapping[str, Counted]],
-) -> Figure:
+def sweep_figure(run: Run, comparison: Comparison, sweep: Sweep, cache: str, counted: CountedCases) -> Figure:
     """A column of panels per curve: bandwidth with a line per implementation, and a small panel per count.
 
     With '' as `cache`, counts alone.
     """
-    from matplotlib.figure import Figure
-
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
@@ -103,8 +97,7 @@ def sweep_figure(
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
     looks = _looks(run, comparison, names)
-    with style.house_style():
-        figure = Figure(figsize=(WIDTH, sum(heights) + 0.5 * len(blocks) + 0.5), layout="constrained")
+    with style.new_figure(sum(heights) + 0.5 * len(blocks) + 0.5) as figure:
         grid = figure.subplots(
             len(heights), min(ACROSS, len(curves)), squeeze=False, gridspec_kw={"height_ratios": heights}
         )
@@ -116,7 +109,7 @@ def sweep_figure(
                     continue
                 curve = block[place]
                 if kind == "rate":
-                    _rate_panel(axis, run, curve, rates, looks)
+                    _rate_panel(axis, curve, rates, looks)
                     if cache == JUDGED:
                         _bands(axis, sweep, curve, rates)
                 else:
@@ -129,7 +122,6 @@ def sweep_figure(
                 axes[0].set_ylabel("bandwidth, TB/s")
                 _level(axes[: len(block)])
         _legend(figure, looks, [axis for axes in grid for axis in axes])
-        style.fix_layout(figure)
     return figure
 
 
@@ -142,12 +134,12 @@ def _rates(run: Run, comparison: Comparison, cache: str) -> dict[str, dict[str, 
     return found
 
 
-def has_counts(sweep: Sweep, counted: Mapping[str, Mapping[str, Counted]]) -> bool:
+def has_counts(sweep: Sweep, counted: CountedCases) -> bool:
     """Whether there is anything to draw without times."""
     return any(_counts(sweep.curves, counted, metric) for metric in sweep.metrics)
 
 
-def _counts(curves: Sequence[Curve], counted: Mapping[str, Mapping[str, Counted]], metric: str) -> bool:
+def _counts(curves: Sequence[Curve], counted: CountedCases, metric: str) -> bool:
     """Whether an implementation on these curves has that count."""
     cases = {case for curve in curves for case in curve.points.values()}
     return any(one.value(metric) is not None for case in cases for one in counted.get(case, {}).values())
@@ -172,13 +164,7 @@ def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, 
     }
 
 
-def _rate_panel(
-    axis: Axes,
-    run: Run,
-    curve: Curve,
-    rates: Mapping[str, Mapping[str, float]],
-    looks: Mapping[str, Mapping[str, Any]],
-) -> None:
+def _rate_panel(axis: Axes, curve: Curve, rates: Rates, looks: Looks) -> None:
     tops: dict[bool, float] = {}  # of yardsticks, and of all else
     for name, look in looks.items():
         points = {x: rates[case][name] / 1e12 for x, case in curve.points.items() if name in rates.get(case, {})}
@@ -195,13 +181,7 @@ def _rate_panel(
         )  # fmt: skip
 
 
-def _count_panel(
-    axis: Axes,
-    curve: Curve,
-    counted: Mapping[str, Mapping[str, Counted]],
-    metric: str,
-    looks: Mapping[str, Mapping[str, Any]],
-) -> None:
+def _count_panel(axis: Axes, curve: Curve, counted: CountedCases, metric: str, looks: Looks) -> None:
     for name, look in looks.items():
         points = {
             x: value
@@ -214,7 +194,7 @@ def _count_panel(
     axis.tick_params(axis="y", labelsize=8)
 
 
-def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[str, float]]) -> None:
+def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Rates) -> None:
     """Draw what claims say about points of this curve: bars from the least to the most that they allow."""
     for claim in sweep.claims:
         stated = claim.document["claim"]

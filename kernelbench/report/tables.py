@@ -166,10 +166,6 @@ def table_columns(kind: Options, *headers: str) -> list[Column]:
     return [(header, kind) for header in headers]
 
 
-def verdict_cell(row: ComparedRow | Judged) -> Cell:
-    return styled_cell(row.verdict, view.verdict_text(row.verdict, row.more_samples))
-
-
 def styled_cell(word: str, text: str = "") -> Cell:
     """A verdict or status, or a text that says more, in its colour."""
     return text or word, STYLES.get(word, "")

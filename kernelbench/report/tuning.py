@@ -25,7 +25,7 @@ def tuning_table(found: Tuned) -> Table:
         won = bool(one.values) and dict(one.values) == kept
         said = ("kept", "green") if won else "measured again" if one.final else ""
         rows.append((name, time(one.seconds), share, interval, said))
-    for status, reason, same in _untimed(found.candidates):
+    for (status, reason), same in _untimed(found.candidates).items():
         first = values_text(same[0].values) + (f" and {len(same) - 1} more" if len(same) > 1 else "")
         rows.append((first, "", "", "", styled_cell(status, f"{status}: {printable(reason)}")))
     numbers = table_columns(NUMBER, "cold", "of rule's time", "95 % interval")
@@ -40,14 +40,13 @@ def _shown(timed: Sequence[Candidate]) -> list[Candidate]:
     return rule + others[:FASTEST]
 
 
-def _untimed(candidates: Sequence[Candidate]) -> Iterator[tuple[str, str, list[Candidate]]]:
+def _untimed(candidates: Sequence[Candidate]) -> dict[tuple[str, str], list[Candidate]]:
     """Groups by status and reason; the sentence below the table counts those that were left out."""
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for one in candidates:
         if one.seconds is None and one.status != "left out":
             groups.setdefault((one.status, one.reason), []).append(one)
-    for (status, reason), same in groups.items():
-        yield status, reason, same
+    return groups
 
 
 def tuning_sentence(found: Tuned) -> str:

@@ -8,16 +8,17 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from kernelbench.core.cost_model import CandidateTime
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.runs import files
 
-COLUMNS = (
-    "gpu", "kernel", "source", "case", "values", "is_rule", "status", "reason", "method", "seconds", "floor_s", "noise",
-)  # fmt: skip
+COLUMNS = tuple(one.name for one in fields(CandidateTime))
+_NUMBERS = ("seconds", "floor_s", "noise")  # may be empty
 
 
 def append_times(path: Path, times: Sequence[CandidateTime]) -> None:
@@ -75,23 +76,8 @@ def _time(path: Path, line: int, header: Sequence[str], row: Sequence[str]) -> C
             raise ResultsError(f"{path}:{line}: '{name}' must be a number, got {cells[name]!r:.40}")
         return value
 
-    def number_or_none(name: str) -> float | None:
-        return number(name) if cells[name] else None
-
-    return CandidateTime(
-        gpu=cells["gpu"],
-        kernel=cells["kernel"],
-        source=cells["source"],
-        case=cells["case"],
-        values=cells["values"],
-        is_rule=cells["is_rule"] == "1",
-        status=cells["status"],
-        reason=cells["reason"],
-        method=cells["method"],
-        seconds=number_or_none("seconds"),
-        floor_s=number_or_none("floor_s"),
-        noise=number_or_none("noise"),
-    )
+    numbers: dict[str, Any] = {name: number(name) if cells[name] else None for name in _NUMBERS}
+    return CandidateTime(**{**cells, "is_rule": cells["is_rule"] == "1", **numbers})
 
 
 def _whole_lines(path: Path) -> str:

@@ -31,7 +31,10 @@ def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | N
         problem = next((found for row in rows if (found := row_problem(row))), "")
     except (ArithmeticError, TypeError, ValueError) as error:  # a value of the user's kernel that is not a number
         problem = f"{type(error).__name__}: {error}"
-    return [_failed_row(suite, result, problem)] if problem else rows
+    if not problem:
+        return rows
+    reason = kept_text(f"its row cannot be kept: {problem}", _MOST_TEXT)
+    return [{**_case_cells(suite, result), "role": "", "arithmetic": "", "status": "failed", "reason": reason}]
 
 
 def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[Sample]:
@@ -84,11 +87,6 @@ def _rows(suite: str, operation: Operation, result: Result, limits: Limits | Non
     if not result.measurements or limits is None:
         return [{**common, **_counter_cells(result.counters)}]
     return [{**common, **_time_cells(operation, result, measured, limits)} for measured in result.measurements]
-
-
-def _failed_row(suite: str, result: Result, problem: str) -> Mapping[str, Any]:
-    reason = kept_text(f"its row cannot be kept: {problem}", _MOST_TEXT)
-    return {**_case_cells(suite, result), "role": "", "arithmetic": "", "status": "failed", "reason": reason}
 
 
 def _case_cells(suite: str, result: Result) -> dict[str, Any]:

@@ -53,9 +53,8 @@ def read_samples(path: Path) -> tuple[list[Sample], bool]:
         return [], True
     data, whole = files.read_unpacked(path, files.MAX_SAMPLES_BYTES, _ADVICE)
     try:
-        header, *lines = list(csv.reader(io.StringIO(data.decode()))) or [[]]
-        one_each = len(header) > 4 and header[4] == "round"  # as versions before 0.2 wrote them
-        return [sample for line in lines for sample in (_single(line) if one_each else _several(line))], whole
+        lines = list(csv.reader(io.StringIO(data.decode())))[1:]
+        return [sample for line in lines for sample in _samples(line)], whole
     except (ValueError, csv.Error) as error:
         raise ResultsError(f"{path}: cannot be read ({error}){_ADVICE}") from error
 
@@ -97,12 +96,7 @@ def samples_by_row(table: pandas.DataFrame) -> dict[RowKey, tuple[numpy.ndarray,
     return {key: (seconds[own], rounds[own]) for key, own in places.items()}
 
 
-def _single(line: Sequence[str]) -> Iterator[Sample]:
-    case, implementation, cache, method, number, seconds = line
-    yield case, implementation, cache, method, int(number), seconds
-
-
-def _several(line: Sequence[str]) -> Iterator[Sample]:
+def _samples(line: Sequence[str]) -> Iterator[Sample]:
     case, implementation, cache, method, ranges, times = line
     seconds, spans = times.split(), [_span(text) for text in ranges.split()]
     if sum(map(len, spans)) != len(seconds):

@@ -20,11 +20,7 @@ def answer_of(run_name: str | None, baseline: str | None, progress: Progress = Q
 
 
 def changes_between(
-    first: str,
-    second: str,
-    caches: Sequence[str] = (),
-    only: Sequence[str] = (),
-    progress: Progress = QUIET,
+    first: str, second: str, caches: Sequence[str] = (), only: Sequence[str] = (), progress: Progress = QUIET
 ) -> Changes:
     """The second run against the first; each a folder or the name of a run or suite."""
     folders = [find_run(name)[0] for name in (first, second)]

@@ -70,8 +70,7 @@ def _write(
         for label, run in found:
             advance(0, f"{run.suite} on {label}")
             if run.rows:
-                one = judge_run(run, ledger=ledger)
-                members.append(Member(label, one.run, one.comparison, one.verdicts))
+                members.append(Member(**vars(judge_run(run, ledger=ledger)), label=label))
             advance(1, "")
     shown = fleet_view(members, ledger)
     return write_fleet_page(shown, facts, notes, out), shown.sentences

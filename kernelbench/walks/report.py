@@ -15,7 +15,7 @@ from kernelbench.runs.results import read_run
 
 def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     """Write the comparison, the claims, charts/ and report.html into the run's output folder, or beside `out`."""
-    from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
+    from kernelbench.compare import explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.drawing import draw_all
     from kernelbench.report.explanation import run_explanations
@@ -24,7 +24,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
 
     counted, _ = counts_of(found.run)
     whys = explain_verdicts(found.run, found.ledger, found.verdicts, counted)
-    published = Published(list(found.ledger.values()), FLAGS, whys)
+    published = Published(list(found.ledger.values()), whys)
     page = out or output_folder(found.run.folder) / "report.html"
     write_comparison(found.comparison, found.verdicts, page.parent)
     charts = all_charts(found.run, found.comparison, published, counted, found.verdicts)

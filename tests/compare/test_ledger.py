@@ -6,16 +6,39 @@ from math import prod
 import pytest
 import yaml
 
-from kernelbench.compare import FLAGS, computed_flags, published_figures, read_ledger
+from kernelbench.compare import FLAGS, published_figures, read_ledger
 from kernelbench.compare.entry_checks import check_entry
 from kernelbench.compare.ledger import find
 from kernelbench.compare.ledger_schema import KINDS, schema_problems
 from kernelbench.core import dtypes, places
 from kernelbench.core.errors import InputError, ProblemsError
+from kernelbench.core.records import Claim
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.suite import read_suite
 
 COMPUTED = {"above-peak", "metric-mismatch", "units-mislabelled"}
+GIBI = 2.0**30 / 1e9
+BANDWIDTH_TOLERANCE = 0.02  # published times have 3 digits as a rule
+SHARE_TOLERANCE = 0.05  # profilers count traffic that the operation's definition does not, up to 4 points seen
+
+
+def computed_flags(claim: Claim) -> frozenset[str]:
+    """The flags that follow from an entry's own numbers: above-peak, metric-mismatch, units-mislabelled."""
+    flags = set()
+    for figure in published_figures(claim):
+        share = figure.share_of_peak
+        if share is not None and share > 1:
+            flags.add("above-peak")
+        stated = figure.published_share
+        if share is not None and stated is not None and abs(share - stated) > SHARE_TOLERANCE:
+            flags.add("metric-mismatch")
+        if figure.published_s is not None and figure.published_bytes_per_s is not None and figure.bytes_per_s:
+            ratio = figure.bytes_per_s / figure.published_bytes_per_s
+            if abs(ratio / GIBI - 1) <= BANDWIDTH_TOLERANCE / 4:
+                flags.add("units-mislabelled")
+            elif abs(ratio - 1) > BANDWIDTH_TOLERANCE:
+                flags.add("metric-mismatch")
+    return frozenset(flags)
 
 
 def shipped(entry: str) -> dict:

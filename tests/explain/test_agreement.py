@@ -8,10 +8,9 @@ import pytest
 
 from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
 from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, simulated_values, tally_launches
-from kernelbench.explain.agreement import compare_launch
 from kernelbench.explain.case import case_sentences
 from kernelbench.explain.counted import Counted, LaunchShape
-from kernelbench.explain.measured import side_by_side
+from kernelbench.explain.measured import compare_launch, side_by_side
 
 COUNTERS = Counters(global_load_requests=100, global_load_sectors=400, shared_load_wavefronts=1000)
 REAL = {name: float(value) for name, value in simulated_values(COUNTERS).items() if name in COMPARED}

@@ -32,7 +32,7 @@ def recorded() -> Run:
 
 def member(label: str, run: Run) -> Member:
     found = judge_run(run)
-    return Member(label, found.run, found.comparison, found.verdicts)
+    return Member(**vars(found), label=label)
 
 
 def on(run: Run, name: str) -> Run:
@@ -49,7 +49,7 @@ def test_equal_gpus_agree_on_all(recorded: Run) -> None:
     assert shown.sentences == ["4 of 4 published claims are decided on 2 GPUs; all GPUs agree."]
     (spread,) = shown.spreads
     assert spread.mean == 1
-    assert (spread.verdicts["SLOWER"], spread.verdicts["FASTER"], list(spread.outliers)) == (0, 0, [])
+    assert (spread.verdicts["SLOWER"], spread.verdicts["FASTER"], list(spread.named)) == (0, 0, [])
     assert shown.differing == []
     assert {line.rows for line in shown.means if line.implementation in ("ft", "oneflow")} == {6}
 
@@ -73,8 +73,9 @@ def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Pat
     assert [f"softmax, {claim}: {flip}" for claim, flip in flips.items()] == shown.sentences[1 : 1 + len(flips)]
     (one,) = [spread for spread in shown.spreads if spread.label == "h200-1"]
     assert one.against != "h200-1"
-    assert {row.implementation for row in one.outliers} == {"oneflow"}
-    assert all(7 < row.ratio < 9 for row in one.outliers)
+    assert one.named
+    assert all(named.startswith("oneflow on ") for named in one.named)
+    assert all(7 < float(named.rpartition("(")[2].removesuffix("x)")) < 9 for named in one.named)
     assert any(
         "h200-1 differs from" in sentence and "most on oneflow on seq=" in sentence for sentence in shown.sentences
     )

@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernelbench import compare
 from kernelbench.cli.terminal import console
-from kernelbench.compare import computed_flags, counted_runs, judge_claims, read_ledger
+from kernelbench.compare import counted_runs, judge_claims, read_ledger
 from kernelbench.compare.answer import judge_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
@@ -188,8 +188,6 @@ class Ledgers:
 
     def read(self) -> None:
         ledger = read_ledger(self.folder)
-        for claim in ledger.values():
-            computed_flags(claim)
         verdicts = judge_claims(self.run, ledger, list(ledger))
         console_text(claims_table(verdicts))
 

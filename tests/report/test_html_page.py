@@ -69,6 +69,7 @@ CLAIM = Claim(
             "document": "a page",
             "url": "https://example.org/page",
             "section": "4",
+            "commit": "",
         },
         "device": {"name": "A100-PCIE-40GB", "peak_bytes_per_s": 1.555e12},
         "operation": "softmax",
@@ -92,8 +93,7 @@ CLAIM = Claim(
 @pytest.fixture(scope="module")
 def written(example, tmp_path_factory):
     others = [replace(CLAIM, id=one.id, title=one.title, kind="bandwidth_share") for one in example.verdicts[1:]]
-    meanings = {"kernel-not-as-described": "it computes something else"}
-    source = html_page.Published([CLAIM, *others], meanings, {CLAIM.id: "because of <b>this</b>"})
+    source = html_page.Published([CLAIM, *others], {CLAIM.id: "because of <b>this</b>"})
     return html_page.write_report(
         example.run,
         example.comparison,
@@ -198,7 +198,7 @@ def test_claims_published_figures_environment_and_commands(page, text):
     assert "as told for the recorded run: because of &lt;b&gt;this&lt;/b&gt;" in text
     assert page.table("Of its GPU's peak")[0][3:] == ["26.43 µs", "2.10 MB", "79.3 GB/s", "5 %"]
     for expected in (
-        "it computes something else",
+        "the timed code does not compute what the text says it computes",
         "https://example.org/page",
         "13.0.88",
         "40.0 MB",
@@ -324,4 +324,4 @@ def test_claims_with_a_chart_come_first_and_those_not_decided_last(example):
     found = html_page._claims(
         backwards, html_page.Published(entries), example.run, {}, {one.name: one for one in drawn}
     )
-    assert [one["story"].id for one in found] == ["block-size-occupancy", "softmax-ft-oneflow", "smem-layout"]
+    assert [one["story"].verdict.id for one in found] == ["block-size-occupancy", "softmax-ft-oneflow", "smem-layout"]
