@@ -1,8 +1,8 @@
 """The GPU of this machine, kernels compiled for it, and one case run on it."""
 
 import fcntl
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,22 @@ class Silent:
 
 
 @contextmanager
-def alone(name: str) -> Iterator[None]:
+def alone(name: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
     """One process at a time, of those that run tests side by side: what the first has built the others find built."""
     places.locks().mkdir(parents=True, exist_ok=True)
     with (places.locks() / f"kernelbench-tests-{name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, how)
         yield
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around fixtures and timeouts: waiting counts for neither
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Processes that run tests side by side share the GPU, but those marked `timed` wait until it is theirs alone."""
+    how = fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH
+    with ExitStack() as stack:
+        with alone("next"):  # in the order in which they come: else a timed one would wait until all others are done
+            stack.enter_context(alone("gpu", how))
+        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,9 @@ import pytest
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 
-pytestmark = [pytest.mark.gpu, pytest.mark.nvcc, pytest.mark.usefixtures("_opened", "compiler")]
+pytestmark = [
+    pytest.mark.gpu, pytest.mark.timed, pytest.mark.nvcc, pytest.mark.usefixtures("_opened", "compiler"),
+]  # fmt: skip
 
 LARGE = ("--set", "shape=268435456", "--dtype", "float32", "--only", "copy", "--cache", "cold")  # 1 GB each way
 SMALL = ("--set", "shape=65536", "--dtype", "float32", "--only", "copy", "--cache", "cold")

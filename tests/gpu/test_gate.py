@@ -11,7 +11,7 @@ import pytest
 
 from kernelbench.runs.results import read_run
 
-pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
+pytestmark = [pytest.mark.gpu, pytest.mark.timed, pytest.mark.nvcc]
 
 SLOWED = Path(__file__).parent / "slowed"
 TIMES = 10

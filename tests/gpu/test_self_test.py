@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.gpu, pytest.mark.nvcc, pytest.mark.large]
+pytestmark = [pytest.mark.gpu, pytest.mark.timed, pytest.mark.nvcc, pytest.mark.large]
 
 SCRIPT = Path(__file__).parent / "self_test_figures.py"
 

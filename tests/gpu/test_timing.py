@@ -18,7 +18,7 @@ from kernelbench.measure.tracks import Precision
 from tests.build.binaries import only_built
 from tests.gpu.conftest import Plans, RunCase
 
-pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
+pytestmark = [pytest.mark.gpu, pytest.mark.timed, pytest.mark.nvcc]
 
 # Two events add the time between the first and the kernel's start, and between its end and the second.
 EVENTS_ADD_AT_MOST_S = 4e-6

@@ -72,9 +72,7 @@ def test_constants_that_made_the_times_are_found_and_choose_better_than_those_be
 
 
 def test_a_planted_wrong_constant_chooses_worse() -> None:
-    right, wrong = (
-        shares_with(MODEL, samples(), each) for each in (TRUTH, {**TRUTH, "barrier": 1e-9, "warp": 1e-6})
-    )
+    right, wrong = (shares_with(MODEL, samples(), each) for each in (TRUTH, {**TRUTH, "barrier": 1e-9, "warp": 1e-6}))
     assert right.within_3_percent == 1
     assert wrong.within_10_percent < 0.9
     assert wrong.mean_loss > right.mean_loss + 0.02
