@@ -104,15 +104,15 @@ def _technique(rows: int, columns: int, itemsize: int, device: DeviceProperties)
     most_blocks = device.max_cluster
     alone = BLOCK_PACKS if most_blocks == 1 else ALONE_PACKS
     if packs <= FEW_PACKS or (itemsize < 4 and packs <= alone // 2):
-        return many_warps(packs, WARP_PACKS, masked, False)
+        return many_warps(packs, WARP_PACKS, masked)
     # Floats in few warps of many packs are fastest; as many packs of halves spill.
     if packs <= (alone if itemsize == 4 or most_blocks == 1 else alone // 2):
-        return many_warps(packs, THREAD_PACKS, masked, False)
+        return many_warps(packs, THREAD_PACKS, masked)
     if most_blocks == 1:
         shared_packs = (device.shared_per_block_optin - RESERVED_BYTES) // (PACK * WARP * MAX_WARPS)  # per thread
         if rows * 2 <= device.multiprocessors or packs > MAX_WARPS * WARP * (THREAD_PACKS + shared_packs):
             return Split()
-        return many_warps(packs, THREAD_PACKS, masked, False)
+        return many_warps(packs, THREAD_PACKS, masked)
     cluster = clustered(packs, masked, most_blocks) or stretched(packs, masked, most_blocks, device)
     if cluster is None or rows * cluster.blocks * 2 <= device.multiprocessors:
         return Split()

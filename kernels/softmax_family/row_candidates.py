@@ -24,8 +24,8 @@ from .row_techniques import (
 )
 
 ROW_PACKS = 8  # most packs of a lane, of all rows that it works on at once
-PACKS = (1, 2, 3, 4, 6, 8, 12, 16)  # per thread, where a row has several warps
-CLUSTER_WARPS = (4, 8, 16)
+PACKS = (1, 2, 3, 4, 6, 8)  # per thread, where a row has several warps
+CLUSTER_WARPS = (4, 8)
 # (blocks, most packs per thread) by masked or not.
 CLUSTERS = {False: ((2, 4), (4, 8), (8, 12), (16, 16)), True: ((2, 4), (4, 8), (8, 9), (16, 9))}
 # (most packs per thread, blocks of 256 threads that registers leave room for) likewise.
@@ -39,7 +39,7 @@ LONG_ROWS = {
 RECOMPUTE_RESIDENT = 3  # resident blocks per multiprocessor at which floats are kept, their exponentials computed twice
 RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
 STAGED_COLUMNS = {2: 64, 4: 72}  # longest rows, by itemsize, that one thread takes whole
-ROW_LOADS = 17  # of 4 bytes per lane, of all rows that it works on at once
+ROW_LOADS = 17  # of 4 bytes per lane
 
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
@@ -97,10 +97,10 @@ def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
 
 
 def _by_staged_lanes(columns: int) -> Iterator[StagedLanes]:
-    for log_lanes, rows in product(range(6), (1, 2)):
-        choice = in_staged_lanes(columns, 1 << log_lanes, rows)
+    for log_lanes in range(6):
+        choice = in_staged_lanes(columns, 1 << log_lanes)
         whole = choice.lanes * (choice.loads - 1) <= columns // 2  # only the last loads of a row are masked
-        if whole and choice.loads >= 2 and choice.loads * rows <= ROW_LOADS and choice.group % rows == 0:
+        if whole and 2 <= choice.loads <= ROW_LOADS:
             yield choice
 
 
@@ -108,12 +108,8 @@ def _by_warps(
     packs: int, masked: bool, itemsize: int, keeps_exponentials: bool, device: DeviceProperties
 ) -> Iterator[Held]:
     """A row by the warps of one block, with packs in shared memory where registers do not suffice."""
-    halves = keeps_exponentials and itemsize < 4
-    for per_thread, recompute in product(PACKS, (False, True) if halves else (False,)):
-        registers = 8 if halves and not recompute else 4
-        if per_thread * registers > 64:
-            continue
-        choice = many_warps(packs, per_thread, masked, recompute, registers)
+    for per_thread in PACKS:
+        choice = many_warps(packs, per_thread, masked, 8 if keeps_exponentials and itemsize < 4 else 4)
         if choice.shared_packs * choice.block * PACK + RESERVED_BYTES <= device.shared_per_block_optin:
             yield choice
 

@@ -89,7 +89,7 @@ def resident_blocks(registers: int, block: int) -> int:
     return max(1, min(32, threads // block))
 
 
-def many_warps(packs: int, per_thread: int, masked: bool, recompute: bool, pack_registers: int = 4) -> Held:
+def many_warps(packs: int, per_thread: int, masked: bool, pack_registers: int = 4) -> Held:
     """One block of the fewest warps that hold the row, `per_thread` packs in registers and the rest in shared memory.
 
     `pack_registers`: registers per pack; 8 where its eight elements are kept as exponentials.
@@ -104,7 +104,7 @@ def many_warps(packs: int, per_thread: int, masked: bool, recompute: bool, pack_
     threads = next(most for up_to, most in ((8, 2048), (16, 1536), (40, 1024), (inf, 896)) if registers <= up_to)
     resident = max(1, min(32, threads // (WARP * warps)))
     shared = own - in_registers
-    return Held(WARP, warps, 1, in_registers, shared, 1, masked, WARP * warps, resident, recompute=recompute)
+    return Held(WARP, warps, 1, in_registers, shared, 1, masked, WARP * warps, resident)
 
 
 def staged(columns: int, itemsize: int) -> Staged:

@@ -12,7 +12,7 @@ from .row_techniques import resident_blocks, staged
 SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
 FEW_HELD = 8  # for which six blocks per multiprocessor have registers
-SLAB_BYTES = (8 * 1024, 16 * 1024, 32 * 1024)  # of a block that copies slabs
+SLAB_BYTES = (8 * 1024, 16 * 1024)  # of a block that copies slabs
 STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
 THREADS = 256  # per block of several slabs, and of tiles that hold packs in shared memory too
 MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each other
