@@ -26,18 +26,19 @@ from .axis_tiles import (
     view_of,
 )
 from .hardware import PACK, WARP
+from .row_techniques import THREAD_PACKS
 from .slab_plans import THREADS, Slabs, small_slabs
 
 MOST = 40
 FEWER_PACKS = (2, 4)  # per thread
 STRIPS_WORDS = 16  # registers of a thread for the packs of two strips
 LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
-KEPT = 8  # packs per thread in registers where the rest is in shared memory, or is read again
-# (threads, packs in registers, most packs), by itemsize: for long dim; then for rows that begin anywhere.
-DEEPER = {4: (THREADS, 10, 30), 2: (THREADS, KEPT, 24)}
+# (threads, packs in registers, most packs), by itemsize, the rest in shared memory: for long dim; then for rows that
+# begin anywhere.
+DEEPER = {4: (THREADS, 10, 30), 2: (THREADS, THREAD_PACKS, 24)}
 UNALIGNED_DEEP = (THREADS, 24, 96)
 # (threads, packs in registers, most packs) per block of a co-resident group, by itemsize.
-CO_RESIDENT = {4: (THREADS, KEPT, 20), 2: (192, KEPT, 24)}
+CO_RESIDENT = {4: (THREADS, THREAD_PACKS, 20), 2: (192, THREAD_PACKS, 24)}
 
 AxisChoice = Tile | Slabs
 
@@ -106,7 +107,7 @@ def _held(view: View, cut: Cut, itemsize: int, rows: int, clusters: bool) -> Ite
             yield roomy(deeper)
     if cut.pack_bytes < PACK or cut.segment > WIDEST:
         return
-    deep = deep_tile(view, cut, rows, THREADS, KEPT)
+    deep = deep_tile(view, cut, rows, THREADS, THREAD_PACKS)
     if deep is not None and deep.shared_packs:
         yield roomy(deep)
 
@@ -161,7 +162,7 @@ def co_resident_of(view: View, cut: Cut, size: tuple[int, int, int], device: Dev
 def ticket_of(view: View, cut: Cut) -> Tile | None:
     """The tile of a block that sums up its share of dim, and reads it once more from the L2: as many rows as
     THREADS hold, None if they hold none."""
-    packs = KEPT if cut.layout != "shifted" else MOST_LOADS
+    packs = THREAD_PACKS if cut.layout != "shifted" else MOST_LOADS
     rows = THREADS // cut.segment * packs
     if cut.layout == "ragged":
         rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width

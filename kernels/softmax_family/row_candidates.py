@@ -11,6 +11,7 @@ from kernelbench import Case, DeviceProperties, dtypes
 from ..common.launch_helpers import power_of_two_from
 from .hardware import LINE, PACK, WARP
 from .row_techniques import (
+    THREAD_PACKS,
     Choice,
     Held,
     Split,
@@ -23,7 +24,6 @@ from .row_techniques import (
     staged,
 )
 
-ROW_PACKS = 8  # most packs of a lane, of all rows that it works on at once
 PACKS = (1, 2, 3, 4, 6, 8)  # per thread, where a row has several warps
 CLUSTER_WARPS = (4, 8)
 # (blocks, most packs per thread) by masked or not.
@@ -87,7 +87,7 @@ def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
         packs = -(-most // lanes)
         held = rows * packs
         # All but the last pack of every lane exist, wherever the row begins.
-        if held > ROW_PACKS or lanes > power_of_two_from(most) or lanes * (packs - 1) > least:
+        if held > THREAD_PACKS or lanes > power_of_two_from(most) or lanes * (packs - 1) > least:
             continue
         if lanes * PACK < LINE and packs > min(lanes, 2):
             continue  # the lanes of a row would read parts of lines, again and again: never faster by more than 2 %

@@ -73,7 +73,7 @@ SHORT_BLOCK = 128
 # Rows per warp by lanes: 16 rows of halves of any length are whole sectors of 32 bytes, and ask for at most four words
 # per bank. Twice as many gain little, and lose more where rows are few.
 SECTOR_ROWS = 16
-THREAD_PACKS = 8  # per thread, which take 32 registers
+THREAD_PACKS = 8  # that a thread keeps of all rows that it works on at once: 32 registers
 
 
 def most_packs(columns: int, itemsize: int) -> int:
