@@ -69,9 +69,10 @@ def pytest_configure() -> None:
     os.unsetenv("COLUMNS")  # where readline set it past os.environ
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """With `-n auto`: some tests wait for processes that they start or stop, so that a core would idle."""
-    return len(os.sched_getaffinity(0)) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """With `-n auto`: some of the exhaustive tests wait for processes that they stop, so that a core would idle."""
+    cores = len(os.sched_getaffinity(0))
+    return cores + 1 if config.option.markexpr == "exhaustive" else None
 
 
 def pytest_collection() -> None:

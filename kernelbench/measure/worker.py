@@ -48,6 +48,8 @@ POLL_S = 0.2
 MOST_KEPT_BYTES = 4 * 2**30  # of the GPU's memory after a case, beyond what a new worker takes
 ENDING_S = 10.0  # for a process to end, and the driver to free its memory
 LEAVING_S = 3.0  # for an idle process to end by itself
+# A process of Python's own frees what a worker shared that was ended at once, and would warn of it.
+_SHARED = "ignore:resource_tracker"
 
 # What the pipe carries. Implementations hold functions, which cannot be pickled, so they are sent by name.
 Outcome = tuple[Any, str, Any, Any, Any]  # status, reason, check, measurements and counters of a Result
@@ -150,9 +152,11 @@ class WorkerBench:
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         # Nor does it import the caller's script, which would run it again.
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        sys.warnoptions.append(_SHARED)
         try:
             self._process.start()
         finally:
+            sys.warnoptions.remove(_SHARED)
             sys.modules["__main__"] = main
             signal.pthread_sigmask(signal.SIG_SETMASK, masked)
         theirs.close()
@@ -240,6 +244,7 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
 
 def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path | CuFile]) -> None:
     """Answer requests until the pipe closes or the device is lost."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # libraries with processes of their own unblock it, see _start
     streams.prepare()  # printing to a closed stream must not end the worker
     warnings.simplefilter("ignore")  # of libraries, about their own code; errors become the reasons of rows
     logging.disable(logging.WARNING)  # likewise

@@ -21,7 +21,7 @@ ROWS = {
     "warps": ((2, 4001), "float32", lambda one: isinstance(one, Held) and one.warps == 4),
     "shared memory": ((1, 40_004), "float32", lambda one: isinstance(one, Held) and one.shared_packs > 0),
     "staged": ((130, 17), "float16", lambda one: isinstance(one, Staged)),
-    "staged lanes": ((40, 129), "bfloat16", lambda one: isinstance(one, StagedLanes) and one.rows == 2),
+    "staged lanes": ((40, 129), "bfloat16", lambda one: isinstance(one, StagedLanes)),
     "split": ((2, 9001), "bfloat16", lambda one: isinstance(one, Split)),
 }
 VIEWS = {

@@ -222,23 +222,29 @@ def test_what_libraries_share_and_warn_of_is_not_told_to_the_user(tmp_path: Path
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_ctrl_c_ends_both_at_once(own: Path) -> None:
+@pytest.mark.parametrize("device", ["device", "with_semaphore"])  # with it, Python unblocks Ctrl-C in the worker
+@pytest.mark.parametrize("kernel", ["hangs", ""])
+def test_ctrl_c_ends_both_at_once(own: Path, device: str, kernel: str) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
+        "import sys, time\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
         "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
         "from tests.measure import test_worker\n"
-        "if __name__ == '__main__':\n    own = Path(sys.argv[1])\n"
-        "    worker = WorkerBench(worker_devices.device, [own], 60)\n    print(worker._process.pid, flush=True)\n"
-        "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"
-        "    except KeyboardInterrupt:\n        worker.close()\n        print('stopped', flush=True)\n"
+        "if __name__ == '__main__':\n    own, device, kernel = Path(sys.argv[1]), *sys.argv[2:]\n"
+        "    worker = WorkerBench(getattr(worker_devices, device), [own], 60)\n"
+        "    print(worker._process.pid, flush=True)\n"
+        "    try:\n        if kernel: test_worker.run(worker, load_catalog(own=[own]), kernel)\n"
+        "        else: time.sleep(20)\n"
+        "    except KeyboardInterrupt:\n        time.sleep(0.5)\n        worker.close()\n        print('stopped')\n"
     )
-    command = [sys.executable, "-c", code, str(own)]
-    script = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    command = [sys.executable, "-c", code, str(own), device, kernel]
+    script = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     worker = int(script.stdout.readline())
-    time.sleep(2)  # until the kernel hangs
+    time.sleep(2 if kernel else 0.2)  # until the kernel hangs
     os.killpg(script.pid, signal.SIGINT)  # as a terminal does: to both
-    out, _ = script.communicate(timeout=20)
-    assert out.strip() == "stopped"
+    out, err = script.communicate(timeout=20)
+    assert (out.strip(), err) == ("stopped", "")
     assert not Path(f"/proc/{worker}").exists()
 
 
