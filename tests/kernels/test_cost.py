@@ -33,7 +33,7 @@ def cost(quantities, **changes):
 
 
 def test_there_are_few_constants_each_with_its_unit():
-    assert len(CONSTANTS) <= 17
+    assert len(CONSTANTS) <= 15
     assert all(one.unit and one.what and one.value > 0 for one in CONSTANTS.values())
 
 
