@@ -227,16 +227,9 @@ def _without(plan: CasePlan, turn: int, reason: str) -> CasePlan:
 def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
     status, reason, check, measurements, counters = outcome
     return Result(
-        case=plan.case,
-        implementation=one.implementation,
-        status=status,
-        reason=reason,
-        plan=one.plan,
-        binary=one.binary,
-        check=check,
-        measurements=measurements,
-        counters=counters,
-    )
+        case=plan.case, implementation=one.implementation, status=status, reason=reason, plan=one.plan,
+        binary=one.binary, check=check, measurements=measurements, counters=counters,
+    )  # fmt: skip
 
 
 # ---- In the worker -------------------------------------------------------------------------------
