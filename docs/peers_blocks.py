@@ -91,7 +91,7 @@ def _short_draws(runs: Mapping[str, Run]) -> str:
 def peers_block(run: Run) -> str:
     """What the report says first, and a line a case: ours, the copy, the best peer."""
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
-    said = " ".join(peer_texts.sentences(run, found, labels))
+    said = " ".join(peer_texts.peer_sentences(run, found, labels))
     if run.device != USUAL:
         said = f"On an {run.device}: {said[0].lower()}{said[1:]}"
     if run.stopped:

@@ -134,7 +134,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))
     if test := self_test.found(answer.run):
-        tell("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
+        tell("", "This run is a self-test, compared here without its twins.", *self_test.self_test_sentences(test))
 
 
 def _check_names(answer: Answer, only: Sequence[str]) -> None:

@@ -75,9 +75,9 @@ def gate(base: Path, head: Path, suites: tuple[str, ...], markdown: Path | None,
 
 def _show(found: Gated) -> None:
     from kernelbench.report.changes_table import changes_table
-    from kernelbench.report.gate_text import counts_table, sentences
+    from kernelbench.report.gate_text import counts_table, gate_sentences
 
-    tell(*sentences(found))
+    tell(*gate_sentences(found))
     if found.changes:
         console().print(changes_table(found.changes, every=False))
     if found.counts:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelbench.compare import why
-from kernelbench.compare.ledger import read_entry
+from kernelbench.compare.ledger import read_ledger_entry
 from kernelbench.core.problems import nearest
 
 # Keys of a claim whose values are implementations, one or several.
@@ -30,7 +30,7 @@ def check_entry(
         for index, entry in enumerate(document.get("why", ())):
             yield from (f"why[{index}].text: {text}" for text in why.reason_problems(entry["text"], every))
 
-    read_entry(path, further)
+    read_ledger_entry(path, further)
 
 
 def _name_problems(

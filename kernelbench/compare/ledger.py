@@ -32,7 +32,7 @@ def read_ledger(folder: Path) -> Ledger:
     entries: dict[str, Claim] = {}
     for path in paths:
         try:
-            entries[path.stem] = read_entry(path)
+            entries[path.stem] = read_ledger_entry(path)
         except ProblemsError as error:
             found += error.problems
     if found:
@@ -45,7 +45,7 @@ def claims_about(ledger: Ledger, operation: str, suite: str) -> list[Claim]:
     return [claim for claim in ledger.values() if claim.document["operation"] == operation or suite in claim.suites]
 
 
-def read_entry(path: Path, further: Callable[[Mapping[str, Any]], Iterable[str]] = lambda document: ()) -> Claim:
+def read_ledger_entry(path: Path, further: Callable[[Mapping[str, Any]], Iterable[str]] = lambda document: ()) -> Claim:
     """One file. ProblemsError with all that is wrong in it, each mistake with its line: in its form, or, where that is
     right, what `further` finds in the document."""
     problems = Problems(path)

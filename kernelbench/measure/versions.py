@@ -22,7 +22,7 @@ NOT_INSTALLED = "a checkout of kernelbench itself; install HEAD with `pip instal
 
 
 @dataclass(frozen=True)
-class Versions:
+class GateVersions:
     """The kernels of both versions. `own`: what the process that uses the GPU has to load for HEAD."""
 
     base: Catalog
@@ -55,7 +55,7 @@ class Versions:
         return [name for name in self.head.operations if name in self.base.operations and self.pairs(name)]
 
 
-def load_versions(base: Path, head: Path) -> Versions:
+def load_versions(base: Path, head: Path) -> GateVersions:
     """The kernels of two checkouts, kernel folders or .cu files. This runs their Python, HEAD's last.
 
     InputError for what is neither, and for a checkout of kernelbench itself whose HEAD is not the installed one.
@@ -65,13 +65,13 @@ def load_versions(base: Path, head: Path) -> Versions:
         if _is_installed(first):
             raise InputError(f"{base}: {NOT_INSTALLED}")
         before = load_catalog(specimens=True, own=[first])
-        return Versions(before, load_catalog(specimens=True, own=[second]), (second,))
+        return GateVersions(before, load_catalog(specimens=True, own=[second]), (second,))
     if isinstance(first, CuFile):
         raise InputError(f"{base}: a file, and {head} is a checkout of kernelbench; expected two of one kind")
-    return Versions(load_catalog([first]), load_catalog(specimens=True), ())
+    return GateVersions(load_catalog([first]), load_catalog(specimens=True), ())
 
 
-def suites_of(versions: Versions, base: Path, head: Path) -> list[str]:
+def suites_of(versions: GateVersions, base: Path, head: Path) -> list[str]:
     """The suites that have the name of an operation with kernels in both versions."""
     operations = versions.operations
     if not operations:
@@ -85,7 +85,7 @@ def suites_of(versions: Versions, base: Path, head: Path) -> list[str]:
     return found
 
 
-def common_kernels(suite: Suite, versions: Versions) -> Suite:
+def common_kernels(suite: Suite, versions: GateVersions) -> Suite:
     """The suite with only the kernels that both versions have."""
     if suite.step is not None:
         raise InputError(f"'{suite.name}' is a step, which takes one kernel per part; name another suite")
@@ -96,7 +96,7 @@ def common_kernels(suite: Suite, versions: Versions) -> Suite:
     return replace(suite, implementations=names)
 
 
-def gate_notes(suite: Suite, versions: Versions) -> Iterator[str]:
+def gate_notes(suite: Suite, versions: GateVersions) -> Iterator[str]:
     """What a gate cannot compare."""
     if versions.head.files:
         return
@@ -128,7 +128,7 @@ def _names(catalog: Catalog, operation: str, *, own: bool) -> Sequence[str]:
     return [one.name for one in catalog.implementations.get(operation, {}).values() if one.role == "kernel"]
 
 
-def plans_of_both(bench: Bench, suite: Suite, versions: Versions) -> list[CasePlan]:
+def plans_of_both(bench: Bench, suite: Suite, versions: GateVersions) -> list[CasePlan]:
     """The cases with both versions of each kernel, where either of them takes the case."""
     pairs = versions.pairs(suite.operation)
     earlier = replace(suite, implementations=tuple(pairs[name] for name in suite.implementations))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COUNTS = ("case", "kernel", "count", "BASE", "HEAD", "change %")
 
 
-def sentences(found: Gated) -> list[str]:
+def gate_sentences(found: Gated) -> list[str]:
     """The answer first, then a line per regression, what the gate could have found, and what it left out."""
     labels = labels_of(found.changes) if found.changes else {}
     told = [_answer(found), *(regression_line(row, labels, with_band=True) for row in found.regressions)]
@@ -83,7 +83,7 @@ def as_markdown(all_found: Sequence[Gated]) -> str:
 
 
 def _section(found: Gated) -> str:
-    answer, *rest = (formats.escaped(line) for line in sentences(found))
+    answer, *rest = (formats.escaped(line) for line in gate_sentences(found))
     parts = [f"### {formats.escaped(found.suite)}", f"**{answer}**"]
     parts += ["\n".join(f"- {line}" for line in rest)] if rest else []
     if found.counts:

@@ -51,7 +51,7 @@ def _of(number: int, total: int) -> str:
     return f"{number or 'none'} of {total} peers" if number < total else f"all {total} peers"
 
 
-def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
+def peer_sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
     in_mean = view.ratio_text(geometric_mean([pair.ahead for pair in found]))
@@ -127,7 +127,7 @@ def section(run: Run) -> dict[str, Any] | None:
         return None
     return {
         "ahead": ahead(found),
-        "sentences": sentences(run, found, labels),
+        "sentences": peer_sentences(run, found, labels),
         "tables": ((PEER_HEADERS, peer_lines(run, found)), (CASE_HEADERS, case_lines(found, labels))),
         "words": WORDS,
         "meaning": MEANING,

@@ -25,7 +25,7 @@ def found(run: Run) -> Mapping[str, Any] | None:
     return test if test.get("rows") else None
 
 
-def sentences(test: Mapping[str, Any]) -> list[str]:
+def self_test_sentences(test: Mapping[str, Any]) -> list[str]:
     rows, false = test["rows"], test.get("false_verdicts") or 0
     drift, signed = test.get("drift"), test.get("drift_signed")
     told = f"{false} of {rows} rows, each beside a twin of itself, {'is' if false == 1 else 'are'} falsely told apart"
@@ -50,7 +50,7 @@ def section(run: Run) -> dict[str, Any] | None:
     test = found(run)
     if test is None:
         return None
-    return {"sentences": sentences(test), "headers": HEADERS, "rows": lengths(test), "meaning": MEANING}
+    return {"sentences": self_test_sentences(test), "headers": HEADERS, "rows": lengths(test), "meaning": MEANING}
 
 
 def table(test: Mapping[str, Any]) -> RenderableType:
@@ -59,7 +59,7 @@ def table(test: Mapping[str, Any]) -> RenderableType:
 
     kinds = [HEADERS[0], *table_columns(RIGHT, *HEADERS[1:])]
     shown = new_table("Smallest difference found, by length of kernel", kinds, lengths(test))
-    return Group(*(Text(line) for line in sentences(test)), Text(""), shown, Text(MEANING, "dim"))
+    return Group(*(Text(line) for line in self_test_sentences(test)), Text(""), shown, Text(MEANING, "dim"))
 
 
 def _length_text(one: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ def run_headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdi
     """How many claims hold, and how much faster the best implementation is."""
     lines = [view.claims_answer(verdicts, run.device)] if verdicts and not run.simulated else []
     if found := peers.pairs(run):
-        return lines + peer_texts.sentences(run, found, view.case_labels(view.cases(run)))
+        return lines + peer_texts.peer_sentences(run, found, view.case_labels(view.cases(run)))
     if summed := sum_of(run):
         return lines + step.remarks(summed)[:1]
     return lines + _speeds(run, comparison)

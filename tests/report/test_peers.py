@@ -116,7 +116,7 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
         ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~", "version not recorded"),
         ("torch", "3", "0", "2.00x", "2.00x", "4e-08", "version not recorded"),
     ]
-    first, second = peer_texts.sentences(run, found, labels)
+    first, second = peer_texts.peer_sentences(run, found, labels)
     assert first.startswith("The best peer takes 1.50x our time over 3 cases (geometric mean), and 1.50x at the lowest")
     assert second == "Ours is at least 0.90 times as fast as the copy (columns=1); the yardstick is one copy kernel."
 
@@ -140,7 +140,7 @@ def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
         "cudnn rounds beyond the tolerance on 1 of its 3 cases: there it is off by up to 1.1 ulp, and ours by up to "
         "0.5 ulp."
     )
-    assert peer_texts.sentences(run, found, labels)[-1] == said
+    assert peer_texts.peer_sentences(run, found, labels)[-1] == said
     assert "1.1 ulp" in printed(peer_texts.table(run))
     assert said in html_page.render(run, (), (), Published())
 
@@ -163,7 +163,7 @@ def test_a_peer_has_its_version_where_the_run_states_it(make):
 
 def test_the_mean_is_geometric(make):
     run = slowed(make(sizes=(1, 2)), "1", 4, "ours")  # ours_too is faster there, at 3
-    assert peer_texts.sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
+    assert peer_texts.peer_sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
         "The best peer takes 1.22x our time over 2 cases (geometric mean), and 1.00x at the lowest"
     )
 
@@ -205,7 +205,7 @@ def test_the_yardstick_is_the_best_of_several_copies(make):
         "Ours is at least 0.80 times as fast as the copy (columns=1); "
         "the yardstick is the best of copy, copy_1, copy_streamed."
     )
-    assert peer_texts.sentences(run, found, labels)[1] == said
+    assert peer_texts.peer_sentences(run, found, labels)[1] == said
     assert {row.implementation for row in copies.best_copies(run.rows).values()} == {"copy", "copy_1"}
     faster = (dataclasses.replace(row, cache="warm", median_s=row.median_s / 9) for row in run.rows)
     graphs = (dataclasses.replace(row, method="graph", median_s=row.median_s / 9) for row in run.rows)
@@ -257,11 +257,13 @@ def test_the_largest_fall_between_neighbours_of_a_sweep_is_named(make):
     run = slowed(make(sizes=range(1, 41)), "17", 1.25, "ours", "ours_too")
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert (
-        peer_texts.sentences(run, found, labels)[-1]
+        peer_texts.peer_sentences(run, found, labels)[-1]
         == "From one size to the next it falls by at most 20 % (columns=17)."
     )
     few = make(sizes=(1, 2, 4, 8, 16))
-    assert len(peer_texts.sentences(few, peers.pairs(few), labels)) == 2, "sizes far from one another are no neighbours"
+    assert len(peer_texts.peer_sentences(few, peers.pairs(few), labels)) == 2, (
+        "sizes far from one another are no neighbours"
+    )
 
 
 def test_a_long_sweep_has_curves_in_place_of_bars(make):
