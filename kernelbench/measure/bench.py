@@ -27,7 +27,7 @@ class CaseLost(DeviceLost):
         self.results = tuple(results)
 
 
-# Arrays so many times as large as what is moved, and of so many bytes, have a case to themselves.
+# A case runs alone whose arrays are so many times as large as what it moves, and have so many bytes.
 SPREAD, LARGE_BYTES = 2.0, 2**30
 
 

@@ -48,7 +48,7 @@ POLL_S = 0.2
 MOST_KEPT_BYTES = 4 * 2**30  # of the GPU's memory after a case, beyond what a new worker takes
 ENDING_S = 10.0  # for a process to end, and the driver to free its memory
 LEAVING_S = 3.0  # for an idle process to end by itself
-# A process of Python's own frees what a worker shared that was ended at once, and would warn of it.
+# Filters a warning of Python's resource tracker: semaphores that a worker had when it was killed.
 _SHARED = "ignore:resource_tracker"
 
 # What the pipe carries. Implementations hold functions, which cannot be pickled, so they are sent by name.
@@ -237,7 +237,7 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
 
 def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path | CuFile]) -> None:
     """Answer requests until the pipe closes or the device is lost."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # libraries with processes of their own unblock it, see _start
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # libraries may unblock it, see _start
     streams.prepare()  # printing to a closed stream must not end the worker
     warnings.simplefilter("ignore")  # of libraries, about their own code; errors become the reasons of rows
     logging.disable(logging.WARNING)  # likewise

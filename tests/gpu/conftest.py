@@ -32,8 +32,9 @@ class Silent:
 
 
 @contextmanager
-def alone(name: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
-    """One process at a time, of those that run tests side by side: what the first has built the others find built."""
+def locked(name: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """A lock between processes that run tests side by side: one at a time, so that the others find built what the first
+    has built; with LOCK_SH, several."""
     places.locks().mkdir(parents=True, exist_ok=True)
     with (places.locks() / f"kernelbench-tests-{name}.lock").open("w") as file:
         fcntl.flock(file, how)
@@ -45,8 +46,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Processes that run tests side by side share the GPU, but those marked `timed` wait until it is theirs alone."""
     how = fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH
     with ExitStack() as stack:
-        with alone("next"):  # in the order in which they come: else a timed one would wait until all others are done
-            stack.enter_context(alone("gpu", how))
+        with locked("next"):  # in the order in which they come: else a timed one would wait until all others are done
+            stack.enter_context(locked("gpu", how))
         return (yield)
 
 

@@ -23,7 +23,7 @@ from kernelbench.planning.catalog import Catalog
 from tests.catalog import catalog
 from tests.gpu import accuracy, ulp
 from tests.gpu.accuracy import Row
-from tests.gpu.conftest import Silent, alone
+from tests.gpu.conftest import Silent, locked
 from tests.gpu.shapes import DTYPES
 from tests.gpu.techniques import Technique, candidates, ours, signature, techniques
 
@@ -145,7 +145,7 @@ def test_every_technique_is_right_and_gives_the_same_bits_twice(
         for one in techniques(device.properties, (dtype,))
         if (one.case.operation, one.implementation.name) == (operation, name)
     ]
-    with alone(f"{operation}-{name}"):
+    with locked(f"{operation}-{name}"):
         binaries = accuracy.built(chosen, device.properties.architecture, compiler)
     rows = [
         row
@@ -196,7 +196,7 @@ def test_large(
     if device.free_bytes() < needed:
         pytest.skip(f"{needed / 1e9:.0f} GB of GPU memory are needed, {device.free_bytes() / 1e9:.0f} GB are free")
     plan = large_plan(catalog, device.properties, operation, name, case)
-    with alone(f"{operation}-{name}"):
+    with locked(f"{operation}-{name}"):
         (ready,), _ = build_plans([plan], compiler, device.properties.architecture, Silent())
     (result,) = CaseRun(device, catalog.operations[operation], ready).run(Settings(seed=3))
     assert (result.status, result.reason) == ("ok", "")

@@ -23,7 +23,7 @@ from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog
 from tests.catalog import catalog as own_catalog
 from tests.gpu import shapes
-from tests.gpu.conftest import Plans, RunCase, Silent, alone
+from tests.gpu.conftest import Plans, RunCase, Silent, locked
 from tests.gpu.findings import ROUNDED_TWICE, SHOWN_BY, as_found
 from tests.gpu.shapes import DTYPES
 from tests.gpu.unaligned import Unaligned
@@ -132,7 +132,7 @@ def planned(_opened: Any, compiler: Compiler, catalog: Catalog, request: pytest.
     given = [item.callspec.params["case"] for item in items if "case" in getattr(item, "fixturenames", ())]
     properties = _opened.properties
     plans = [without_compiling(planned_for(case, catalog, properties)) for case in dict.fromkeys(given)]
-    with alone("kernels"):
+    with locked("kernels"):
         return {plan.case: plan for plan in build_plans(plans, compiler, properties.architecture, Silent())[0]}
 
 
