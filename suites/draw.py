@@ -133,10 +133,10 @@ def suites() -> list[Drawn]:
     return [
         Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),
         Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", False, DRAWN, True),
-        Drawn("draw_rows_unseen", 11, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
+        Drawn("draw_rows_unseen", 13, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
         Drawn(
             "draw_axis_unseen",
-            12,
+            14,
             "Log-softmax of views drawn at random, not looked at",
             unseen,
             False,

@@ -98,9 +98,7 @@ def _held(view: View, cut: Cut, itemsize: int, rows: int, clusters: bool) -> Ite
     fewer: tuple[int, ...] = FEWER_PACKS
     if cut.pack_bytes < PACK:  # for whole packs of fewer bytes, all rows by one thread; else as many as fit
         fewer = (rows,) if cut.is_whole and rows == view.dim <= MOST_LOADS else ()
-    for each in (tile, *(tile_of(view, cut, rows, packs) for packs in fewer)):
-        if each is not None and (each.group or cut.pack_bytes > 2):
-            yield each
+    yield from (each for each in (tile, *(tile_of(view, cut, rows, packs) for packs in fewer)) if each is not None)
     if cut.layout == "whole" or (cut.layout == "shifted" and not clusters):
         deeper = deep_tile(view, cut, rows, *(DEEPER[itemsize] if cut.layout == "whole" else UNALIGNED_DEEP))
         if deeper is not None and deeper.shared_packs:

@@ -67,14 +67,16 @@ def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """Those into the largest packs below 16 bytes of which rows are made, unless these are whole packs; for small views
-    of few rows, which need more threads, into smaller packs too."""
+    of few rows, which need more threads, into smaller packs too. Large views of many rows are not cut into packs of 2
+    bytes."""
     largest = narrow_pack(view, itemsize) if view.inner * itemsize % PACK else PACK
-    small = view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW and view.dim <= MOST_LOADS and not view.fold
+    small, few = view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW, view.dim <= MOST_LOADS
+    any_pack = small and few and not view.fold
     for nbytes in (8, 4, 2):
-        if nbytes > largest or nbytes < itemsize or not (small or nbytes == largest):
+        if nbytes > largest or nbytes < itemsize or not (any_pack or nbytes == largest):
             continue
-        for packs in (64, 128, 256) if nbytes > 2 or view.dim <= MOST_LOADS else ():
-            if small or packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
+        for packs in (64, 128, 256) if nbytes > 2 or small or few else ():
+            if any_pack or packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
                 yield narrow_strips(view, itemsize, packs, nbytes)
 
 

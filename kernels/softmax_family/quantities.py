@@ -102,6 +102,7 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         cluster=tile.parts if tile.exchange == "cluster" else 1,
         waiting=float(tile.exchange in ("tickets", "co-resident")),
         elements=blocks * warps * (tile.packs * tile.held_strips + tile.shared_packs) * tile.per_pack,
+        half=float(tile.itemsize < 4 and tile.per_pack > 1),  # a half alone is worked on like a float
         pairs=blocks * _joined_pairs(tile),
         spilled=spilled,
     )
@@ -121,6 +122,7 @@ def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities
         cluster=1,
         waiting=0,
         elements=case.elements / WARP,
+        half=float(dtypes.itemsize(case.dtype) < 4),
         pairs=0,
         spilled=0,
     )
@@ -134,7 +136,6 @@ def _of_axis(case: Case, device: DeviceProperties, blocks: int, block_warps: int
         "blocks": blocks,
         "warps": blocks * block_warps,
         "block_warps": block_warps,
-        "half": float(itemsize < 4),
         "again": float(case.operation == "softmax"),
     }
 

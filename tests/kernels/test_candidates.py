@@ -148,3 +148,9 @@ def test_small_views_of_few_rows_may_have_smaller_packs_than_their_rows_allow():
     )  # fmt: skip
     assert small == {4, 8, 16}
     assert large == {16}
+
+
+@pytest.mark.parametrize(("outer", "has"), [(774, True), (77400, False)])
+def test_small_views_may_be_cut_into_single_halves_however_many_their_rows(outer, has):
+    tiles = axis_candidates(Case("log_softmax", (outer, 35, 29), 1, "bfloat16"), KNOWN["h100"])
+    assert any(isinstance(one, Tile) and one.layout == "whole-2" for one in tiles) == has

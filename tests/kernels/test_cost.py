@@ -12,6 +12,7 @@ from kernelbench.planning.cost_fit import GAIN, constants, shares_with
 from kernelbench.planning.timed_candidates import with_quantities
 from kernelbench.runs.candidate_times import read_times
 from kernels.softmax_family.axis_candidates import axis_candidates
+from kernels.softmax_family.axis_tiles import Tile
 from kernels.softmax_family.cost import CONSTANTS, seconds
 from kernels.softmax_family.quantities import axis_quantities, of_rows, rows_quantities
 from kernels.softmax_family.row_candidates import row_candidates
@@ -41,6 +42,13 @@ def test_long_arrays_take_the_time_of_their_bytes():
     best = min(cost(each) for each in rows((131072, 4096)))
     copied = 2 * 131072 * 4096 * 4 / (H200.peak_bytes_per_s * CONSTANTS["bandwidth"].value)
     assert copied < best < 1.03 * copied
+
+
+def test_halves_that_are_no_pairs_are_worked_on_like_floats():
+    case = Case("log_softmax", (774, 35, 29), 1, "bfloat16")
+    found = zip(axis_candidates(case, H200), axis_quantities(case, H200), strict=True)
+    halves = {tile.layout: each["half"] for tile, each in found if isinstance(tile, Tile)}
+    assert halves == {"ragged": 1.0, "whole-2": 0.0}
 
 
 @pytest.mark.parametrize("name", CONSTANTS)
