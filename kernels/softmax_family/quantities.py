@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, exp, log1p, log2, prod
 
-from kernelbench import Case, DeviceProperties, dtypes
+from kernelbench import Case, DeviceProperties, LaunchPlan, dtypes
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_grids import AHEAD_SHARE, grid_of, lead_of
 from .axis_tiles import Tile, view_of
@@ -19,7 +19,7 @@ from .slab_plans import Slabs, slab_plan
 # into memory. All three numbers were chosen by the times in results/h200/model and results/h100/model.
 BESIDE, LEAST_BESIDE = 32, 18
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
-# halves whose columns a thread sums up.
+# four halves or more whose columns a thread sums up.
 PACK_REGISTERS = 2.0
 SOFT = 2.0  # registers by which these numbers may be wrong
 
@@ -109,7 +109,8 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
 
 
 def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities:
-    launch = slab_plan("x", case, device, choice).launches[0]
+    plan = slab_plan("x", case, device, choice)
+    launch = plan.launches[0]
     blocks, warps = prod(launch.grid), ceil(prod(launch.block) / WARP)
     return Quantities(
         **_of_axis(case, device, blocks, warps),
@@ -121,11 +122,18 @@ def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities
         barriers=0 if choice.staged else 2 * log2(1 + warps),
         cluster=1,
         waiting=0,
-        elements=case.elements / WARP,
+        elements=case.elements / WARP if choice.staged else blocks * warps * _elements_per_thread(plan),
         half=float(dtypes.itemsize(case.dtype) < 4),
         pairs=0,
         spilled=0,
     )
+
+
+def _elements_per_thread(plan: LaunchPlan) -> int:
+    """Of a block that copies slabs: threads take columns in rounds, and in the last round some have none."""
+    constant = {name: int(value) for name, value in plan.defines}
+    columns, lanes = constant["SLABS"] * constant["INNER"], constant["LANES"]
+    return ceil(columns * lanes / constant["THREADS"]) * ceil(constant["DIM"] / lanes)
 
 
 def _of_axis(case: Case, device: DeviceProperties, blocks: int, block_warps: int) -> dict[str, float]:
@@ -145,8 +153,9 @@ def _resident_spilled(tile: Tile, threads: int, device: DeviceProperties) -> tup
     bound, here = tile.bound
     most = _most_registers(ceil(max(bound, WARP) * here / (SCHEDULERS * WARP)) * SCHEDULERS * WARP, device)
     held = tile.packs * tile.registers * tile.held_strips
-    registers = most if tile.shared_packs else min(most, held + BESIDE)
-    more = PACK_REGISTERS * tile.packs if tile.per_pack == 8 else 0.0
+    takes_all = tile.shared_packs > 0 or (tile.layout == "shifted" and tile.per_pack > 1)  # as compiled for Hopper
+    registers = most if takes_all else min(most, held + BESIDE)
+    more = PACK_REGISTERS * tile.packs if tile.itemsize < 4 and tile.per_pack >= 4 else 0.0
     resident = max(1, device.resident_blocks(threads, int(registers), tile.shared_bytes))
     return resident, _beyond(held + more + LEAST_BESIDE, most)
 
@@ -161,13 +170,14 @@ def _most_registers(threads: int, device: DeviceProperties) -> float:
     return float(min(255, device.registers_per_multiprocessor // threads // 8 * 8))
 
 
-def _joined_pairs(tile: Tile) -> float:
-    """Pairs of maximum and sum that a block joins and sends, in units of a warp."""
+def _joined_pairs(tile: Tile) -> int:
+    """Pairs of maximum and sum that each lane of a warp joins or sends, added up over the warps of a block."""
     if tile.group:
-        return 0.0
+        return 0
     copies = tile.segment * tile.per_pack // tile.width if tile.layout == "ragged" else 1
     parts = 2 * tile.parts if tile.parts > 1 else 0
-    return tile.slabs * tile.width * (tile.state_rows * copies + parts) / WARP
+    warps = ceil(tile.width * tile.ways / WARP)  # each column by so many lanes
+    return tile.slabs * warps * (ceil(tile.state_rows * copies / tile.ways) + ceil(parts / tile.ways))
 
 
 def _of_device(device: DeviceProperties) -> dict[str, float]:
