@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import log2
+from math import ceil, log2
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
@@ -224,10 +224,12 @@ def case_ticks(axis: Axes, layout: Layout) -> None:
     places = list(layout.x.values())
     axis.set_xticks(places, [kept.get(place, "") for place in places], fontsize=size, rotation=90 if turned else 0)
     alone = [word for one in layout.stretches if not one.along for word in word_texts(one.shared, number_text)]
-    crowded = max(map(len, alone), default=0) * CHARACTER * CAPTION > 0.85 * (1 + GAP) * PANEL / room
+    apart = (1 + GAP) * PANEL / room  # of two stretches
+    crowded = max(map(len, alone), default=0) * CHARACTER * CAPTION > 0.85 * apart
     for one in layout.stretches:
         down = 9 + (longest if turned else size) if one.along else 4
-        _caption(axis, layout, one, down, slanted=crowded and not one.along)
+        lines = max(1, int(apart / LINE - 0.5)) if crowded and not one.along else 0
+        _caption(axis, layout, one, down, lines)
 
 
 def _kept(texts: Mapping[float, str], least: float) -> dict[float, str]:
@@ -239,14 +241,17 @@ def _kept(texts: Mapping[float, str], least: float) -> dict[float, str]:
     return kept
 
 
-def _caption(axis: Axes, layout: Layout, one: CaseStretch, down: float, slanted: bool) -> None:
-    """Write what varies, and below it what the cases share; for a case by itself, its label."""
+def _caption(axis: Axes, layout: Layout, one: CaseStretch, down: float, most_lines: int = 0) -> None:
+    """Write what varies, and below it what the cases share; for a case by itself, its label. A line has one word; if
+    `most_lines` is given, the text is turned and has no more lines."""
     places = [layout.x[case] for case in one.cases]
+    words = [*filter(None, [one.along]), *word_texts(one.shared, number_text)]
+    each = ceil(len(words) / most_lines) if most_lines else 1
     axis.annotate(
-        "\n".join([*filter(None, [one.along]), *word_texts(one.shared, number_text)]),
+        "\n".join(" ".join(words[at : at + each]) for at in range(0, len(words), each)),
         ((places[0] + places[-1]) / 2, 0), xycoords=("data", "axes fraction"), xytext=(0, -down),
-        textcoords="offset points", va="top", ha="right" if slanted else "center", rotation=40 if slanted else 0,
-        fontsize=CAPTION, color=style.SOFT, annotation_clip=False,
+        textcoords="offset points", va="top", ha="center", ma="right" if most_lines else "center",
+        rotation=90 if most_lines else 0, fontsize=CAPTION, color=style.SOFT, annotation_clip=False,
     )  # fmt: skip
 
 

@@ -1,5 +1,9 @@
 """Cases on a horizontal axis: stretches along one word, ticks that fit."""
 
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+
 from kernelbench.report import case_axis, view
 from tests.report.conftest import cases_of
 
@@ -77,3 +81,21 @@ def test_an_axis_is_logarithmic_where_sizes_span_much():
     assert case_axis.is_logarithmic(sizes(16, 64, 1024))
     assert not case_axis.is_logarithmic(sizes(16, 32, 64)), "at linear distances"
     assert not case_axis.is_logarithmic(cases_of(["shape=3x5 dtype=float32", "shape=7x2 dtype=float16"]))
+
+
+def test_labels_of_cases_by_themselves_lie_beside_one_another():
+    lone = [
+        f"outer={outer} dim={dim} inner={inner} axis=1 dtype=float32"
+        for outer, dim, inner in ((1, 100000, 320), (16, 100001, 20), (65, 1002, 513), (1024, 32000, 1), (9, 3, 5))
+    ]
+    keys = [*(f"dim={dim} axis=1 dtype=float32" for dim in range(2, 16)), *lone]
+    layout = case_axis.laid_out(cases_of(keys))
+    figure, axis = plt.subplots(figsize=(case_axis.PANEL / 72, 4))
+    axis.set_position((0, 0.5, 1, 0.5))
+    axis.set_xlim(-0.5, layout.right + 0.5)
+    case_axis.case_ticks(axis, layout)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axis.texts if "outer" in text.get_text()]
+    plt.close(figure)
+    assert len(boxes) == len(lone)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
