@@ -95,14 +95,14 @@ class Table:
         drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for place, width in zip(places, widths, strict=True):
             header, options = self.columns[place]
-            wrapped = Text("\n".join(broken(header, width)))
+            wrapped = Text("\n".join(wrapped_lines(header, width)))
             drawn.add_column(wrapped, width=width, justify=options.get("justify", "left"))
         for row in self.rows:
             if row is None:
                 drawn.add_section()
                 continue
             cells = [
-                Text("\n".join(broken(row[place][0], width)), row[place][1])
+                Text("\n".join(wrapped_lines(row[place][0], width)), row[place][1])
                 for place, width in zip(places, widths, strict=True)
             ]
             drawn.add_row(*cells)
@@ -118,7 +118,7 @@ class Table:
                 header = self.columns[place][0].replace("\n", " ")
                 said = text.strip() if place == 0 or not header else f"{header}: {' '.join(text.split())}"
                 if text.strip():
-                    for number, line in enumerate(broken(said, width - 2 * len(_INDENT))):
+                    for number, line in enumerate(wrapped_lines(said, width - 2 * len(_INDENT))):
                         lines.append(_INDENT * ((place > 0) + (number > 0)) + line + "\n", style)
         return lines
 
@@ -133,7 +133,7 @@ class ForWidth:
         yield from self.make(options.max_width)
 
 
-def broken(text: str, width: int) -> list[str]:
+def wrapped_lines(text: str, width: int) -> list[str]:
     """Lines of at most `width` characters: broken at spaces, within a longer word behind its punctuation."""
     lines: list[str] = []
     for line in text.split("\n"):

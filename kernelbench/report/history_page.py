@@ -50,7 +50,7 @@ def _section(found: History, number: int) -> Mapping[str, Any]:
         ],
         "without_chart": max(0, len(found.changed) - MOST_CHARTS),
         "rows": history_text.row_lines(found, [*found.changed, *(one for one in found.trends if not one.steps)]),
-        "runs": history_text.run_lines(found),
+        "runs": history_text.history_rows(found),
         "single": found.single,
     }
 

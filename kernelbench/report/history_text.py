@@ -82,7 +82,7 @@ def labels_of(found: History) -> dict[str, str]:
 
 def runs_table(found: History, folder: Path) -> RenderableType:
     """The runs by number, as other tables name them, each by its place in `folder`."""
-    lines = [(*others, os.path.relpath(place, folder)) for *others, place in run_lines(found)]
+    lines = [(*others, os.path.relpath(place, folder)) for *others, place in history_rows(found)]
     table = list_table(RUNS, lines, "Runs")
     table.notes = {RUNS[-1]: f"These folders are in {folder}."}
     return table
@@ -95,7 +95,7 @@ def left_out_table(left_out: Sequence[str], folder: Path) -> RenderableType:
     )
 
 
-def run_lines(found: History) -> list[tuple[int, str, str, str]]:
+def history_rows(found: History) -> list[tuple[int, str, str, str]]:
     """A line per run under the headers RUNS."""
     numbered = enumerate(found.moments, start=1)
     return [(number, when(moment), moment.commit, str(moment.folder)) for number, moment in numbered]

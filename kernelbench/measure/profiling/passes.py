@@ -21,7 +21,7 @@ from kernelbench.measure.bench import Bench, InProcessBench
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import MeasureRequest
 from kernelbench.measure.profiling.launches import Item, Job
-from kernelbench.measure.profiling.probe import NO_GPU, find_profiler, this_machine
+from kernelbench.measure.profiling.probe import NO_GPU, find_profiler, profiling_machine
 from kernelbench.measure.profiling.profiler import profile_items
 from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
@@ -60,7 +60,7 @@ def profile_plans(
     device = request.device if request.device.startswith("cuda") else "cuda"
     job = Job(partial(devices.open_device, device), tuple(request.kernels), request.seed, tuple(items))
     try:
-        ncu = find_profiler(this_machine())
+        ncu = find_profiler(profiling_machine())
         with tempfile.TemporaryDirectory() as temporary, progress.stage("Hardware counters", len(items)) as advance:
             found = profile_items(job, ncu, folder or Path(temporary), request.patience_s, advance)
     except NoCounters as error:

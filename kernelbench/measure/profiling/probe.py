@@ -32,7 +32,7 @@ class Machine:
     installed: tuple[Path, ...] = ()  # copies of ncu outside of PATH, newest last
 
 
-def this_machine() -> Machine:
+def profiling_machine() -> Machine:
     try:
         parameters = DRIVER_PARAMETERS.read_text()
     except OSError:

@@ -40,7 +40,7 @@ def call(context: Context, one: ir.Instruction) -> None:
     )
 
 
-def give_back(context: Context, one: ir.Instruction) -> None:
+def return_to_caller(context: Context, one: ir.Instruction) -> None:
     running = _running(context)
     if running is None or running.end != len(context.code):
         context.refuse("not supported")
@@ -117,4 +117,4 @@ def _table(context: Context, one: ir.Instruction, routine: ir.Routine) -> list[i
     return numbers + [number for pair in saved for number in pair]
 
 
-TABLE = {"call": call, "return": give_back, **dict.fromkeys(("printf", "malloc", "free"), of_runtime)}
+TABLE = {"call": call, "return": return_to_caller, **dict.fromkeys(("printf", "malloc", "free"), of_runtime)}

@@ -116,7 +116,7 @@ void call(WarpState& state, const Instruction& instruction, u32 lanes) {
     warp.active = lanes;
 }
 
-void give_back(WarpState& state) {
+void return_to_caller(WarpState& state) {
     Warp& warp = state.warp;
     drop_ended(state);
     const Frame& frame = state.frames.back();

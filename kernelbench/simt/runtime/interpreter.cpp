@@ -129,7 +129,7 @@ bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
     if (instruction.kind == CALL) {
         call(state, instruction, lanes);
     } else if (instruction.kind == RETURN) {
-        give_back(state);
+        return_to_caller(state);
     } else {
         if (instruction.kind == CHOOSE && lanes) {
             instruction.run(state.warp, instruction, lanes);

@@ -244,7 +244,7 @@ bool part(WarpState& state);        // the running path becomes a split, which i
 
 // calls.cpp: calls a routine with `lanes`; ends the call of the active lanes.
 void call(WarpState& state, const Instruction& instruction, u32 lanes);
-void give_back(WarpState& state);
+void return_to_caller(WarpState& state);
 
 // barriers.cpp
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes);
