@@ -1,5 +1,6 @@
 """The answer of a run: the comparison within it, and the verdict of each claim of its suite."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,9 +12,9 @@ from kernelbench.compare.ratios import compare_within
 from kernelbench.compare.step_sums import UNFUSED, step_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core import places
-from kernelbench.core.errors import ResultsError
+from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
-from kernelbench.runs.results import Run, without_twins
+from kernelbench.runs.results import ENVIRONMENT_FILE, Run, without_twins
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,17 @@ class Answer:
     comparison: Comparison
     verdicts: Sequence[ClaimVerdict]
     ledger: Mapping[str, Claim]
+
+
+def _baseline_of(run: Run, names: Sequence[str]) -> str:
+    """That of the suite, or the first implementation; with a warning where the run never had the suite's."""
+    own = str(run.environment.get("baseline"))
+    if own in names:
+        return own
+    if "baseline" in run.environment and own not in (run.environment.get("implementations") or {}):
+        where = f"{run.folder / ENVIRONMENT_FILE}: no row is of the baseline '{own}'"
+        warnings.warn(f"{where}; '{names[0]}' is taken, --baseline takes another one", RunWarning, stacklevel=2)
+    return names[0]
 
 
 def judge_run(run: Run, baseline: str | None = None, ledger: Ledger | None = None) -> Answer:
@@ -37,7 +49,6 @@ def judge_run(run: Run, baseline: str | None = None, ledger: Ledger | None = Non
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER) if ledger is None else ledger
-    own = str(run.environment.get("baseline"))
-    chosen = baseline or (UNFUSED if step_of(run) else own if own in names else names[0])
+    chosen = baseline or (UNFUSED if step_of(run) else _baseline_of(run, names))
     counted, _ = counts_of(run)
     return Answer(run, compare_within(run, chosen, ledger), judge_claims(run, ledger, counted=counted), ledger)

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kernelbench.core.libraries import PEER_PACKAGES
 from kernelbench.core.units import number_of
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 Code = tuple[tuple[str, int], ...]  # hash and number of instructions, launch by launch
 
-LIBRARIES = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x")
+# What most peers' packages call in turn, beside what PEER_PACKAGES has of each.
+BELOW_PEERS = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cutlass-dsl")
 # Place in environment.json, and what it is called.
 _STATED = (
     (("device", "name"), "GPU"),
@@ -62,13 +64,26 @@ def what_differs(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]
 
 def _versions(first: Run, second: Run) -> Iterator[tuple[tuple[str, ...], str]]:
     names = {**first.environment.get("versions", {}), **second.environment.get("versions", {})}
-    yield from ((("versions", name), name) for name in names if name in LIBRARIES)
+    yield from ((("versions", name), name) for name in names if ("versions", name) not in dict(_STATED))
 
 
-def libraries_alike(first: Run, second: Run) -> bool:
-    """Whether peers call the same code in both runs: their libraries are of one version."""
-    versions = [run.environment.get("versions", {}) for run in (first, second)]
-    return all(versions[0].get(name) == versions[1].get(name) for name in LIBRARIES)
+def libraries_alike(peer: str, first: Run, second: Run) -> bool:
+    """Whether a peer calls the same code in both runs: its packages, and what these call, are of one version. Of a peer
+    whose packages are not known, all that the runs state must be."""
+    one, other = (run.environment.get("versions", {}) for run in (first, second))
+    own = PEER_PACKAGES.get(peer.partition("_")[0])
+    names = (*own, *BELOW_PEERS) if own else (*one, *other)
+    return all(one.get(name) == other.get(name) for name in names)
+
+
+def same_gpu(first: Run, second: Run) -> bool:
+    """Whether both runs name their GPU, and it is the same."""
+    return first.device == second.device and all(gpu_of(run) for run in (first, second))
+
+
+def gpu_of(run: Run) -> str:
+    """The GPU that environment.json names; '' where it names none."""
+    return str(stated(run, ("device", "name")) or "")
 
 
 def code_state(first: Run, one: Row, second: Run, other: Row) -> str:

@@ -1,6 +1,7 @@
 """Which published claims hold in a run, and why; and those whose verdict differs between two runs."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -12,10 +13,10 @@ from kernelbench.compare.ledger_schema import FIGURES_ONLY
 from kernelbench.compare.measured import NO_TIMES, Measured
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome
 from kernelbench.compare.why import ledger_reason
-from kernelbench.core.errors import InputError
+from kernelbench.core.errors import InputError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import CountedCases
-from kernelbench.runs.results import Run
+from kernelbench.runs.results import ENVIRONMENT_FILE, Run
 
 
 def judge_claims(
@@ -26,10 +27,19 @@ def judge_claims(
     `counted`: counts of the simulator by case and implementation, where the run itself has none.
     """
     if ids is None:
-        ids = list(run.environment.get("claims") or [])
-        ids = ids or [claim.id for claim in ledger.values() if run.suite in claim.suites]
+        ids = list(_known(run, ledger)) or [claim.id for claim in ledger.values() if run.suite in claim.suites]
     measured = Measured(run, counted_of_run(run) or counted)
     return [_judge_one(measured, _entry(ledger, id_)) for id_ in ids]
+
+
+def _known(run: Run, ledger: Ledger) -> Iterator[str]:
+    """The claims that environment.json names, without those that this ledger does not have."""
+    for id_ in run.environment.get("claims") or []:
+        if id_ in ledger:
+            yield id_
+            continue
+        where = f"{run.folder / ENVIRONMENT_FILE}: claim '{id_}' is not in this ledger and is left out"
+        warnings.warn(f"{where}; a newer kernelbench may have it", RunWarning, stacklevel=2)
 
 
 def explain_verdicts(

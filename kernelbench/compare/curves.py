@@ -21,10 +21,10 @@ def judge_curve(asked: Asked) -> ClaimVerdict:
     first = next(iter(bands))
 
     def one(text: str, points: Mapping[int, MeasuredCase]) -> CaseVerdict:
-        timed = {point: found for point, case in sorted(points.items()) if (found := asked.timed(case, name))}
+        timed = asked.timed_alike({point: (case, name) for point, case in sorted(points.items())})
         if absent := [point for point in (base, *bands) if point not in timed]:
             return _missing(asked, points, text, name, along, absent)
-        shares = {point: speedup(timed[base], found) for point, found in timed.items()}
+        shares = {point: speedup(timed[base], found, one_case=False) for point, found in timed.items()}
         said = ", ".join(f"{point}: {interval_text(share)}" for point, share in shares.items())
         return CaseVerdict(
             points[base].key,
@@ -77,7 +77,7 @@ def _missing(
 def _steps(points: Sequence[Timed], trend: str) -> list[bool | None]:
     """Whether each point is on the right side of the one before, give or take what counts as the same."""
     ordered = points[::-1] if trend == "rises" else points
-    return [at_most(speedup(before, after), 1 + SAME) for before, after in pairwise(ordered)]
+    return [at_most(speedup(before, after, one_case=False), 1 + SAME) for before, after in pairwise(ordered)]
 
 
 def _band_text(along: str, point: int, band: Band) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import published_figures, published_of
@@ -10,7 +10,7 @@ from kernelbench.compare.ledger_values import FIGURES_OF_CASE, NOT_STATED
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed
 from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict, Part
 from kernelbench.core import units
-from kernelbench.core.records import Claim
+from kernelbench.core.records import Claim, shared_method
 from kernelbench.explain import evidence
 
 CACHE = "cold"  # the L2 is cleared before every sample
@@ -21,6 +21,7 @@ CACHE_MULTIPLE = 4  # a case that moves more times the size of the L2 is memory-
 TOLERANCE = 1.25
 
 Band = tuple[float, float]
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,13 @@ class Asked:
     def timed(self, case: MeasuredCase, name: str) -> Timed | None:
         """The cold times of an implementation, by its best method."""
         return self.measured.best_method(case.key, name, CACHE)
+
+    def timed_alike(self, wanted: Mapping[Key, tuple[MeasuredCase, str]]) -> dict[Key, Timed]:
+        """The cold times of implementations on cases, as far as they have one, all by one method."""
+        found = {key: self.measured.times(case.key, name, CACHE) for key, (case, name) in wanted.items()}
+        found = {key: times for key, times in found.items() if times}
+        method = shared_method(*found.values())
+        return {key: times[method] for key, times in found.items()} if method else {}
 
     def speedup(self, case: MeasuredCase, baseline: str, name: str) -> Ratio | None:
         """Time of `baseline` over that of `name`, both cold; None where one has none."""
@@ -78,7 +86,7 @@ class Asked:
             verdict = one(case)
             if verdict is None:
                 found.append(self.missing(case, *names))
-            elif any(side.floor_limited for name in timed if (side := self.timed(case, name))):
+            elif any(one.floor_limited for one in self.timed_alike({name: (case, name) for name in timed}).values()):
                 found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
             else:
                 found.append(verdict)

@@ -105,15 +105,18 @@ def _ln(number: float) -> float:
     return log(min(max(number, _LEAST_NUMBER), _LARGEST_NUMBER))
 
 
-def speedup(baseline: Timed, timed: Timed) -> Ratio:
-    """`timed` against `baseline`, from the raw samples; without them, from the two medians' intervals.
+def speedup(baseline: Timed, timed: Timed, *, one_case: bool = True) -> Ratio:
+    """`timed` against `baseline`, both by one method, from the raw samples; without them, from the two medians'
+    intervals.
 
-    Rounds that both have are drawn together; where they share too few, either side's samples are drawn on their own.
+    Rounds that both have are drawn together; where they share too few, or are of two cases, either side's samples are
+    drawn on their own.
     """
+    assert baseline.method == timed.method, "a ratio never mixes methods"
     shared = 0
     if len(baseline.samples_s) and len(timed.samples_s):
         rounds, *places = np.intersect1d(baseline.rounds, timed.rounds, return_indices=True)
-        if len(rounds) >= LEAST_SHARED:
+        if one_case and len(rounds) >= LEAST_SHARED:
             shared = len(rounds)
             value, low, high = statistics.paired_ratio_interval(
                 baseline.samples_s, timed.samples_s, (places[0], places[1])

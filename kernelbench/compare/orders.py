@@ -52,7 +52,7 @@ def judge_level(asked: Asked) -> ClaimVerdict:
     limit = 1 + asked.size_of("within")
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
-        times = {name: timed for name in names if (timed := asked.timed(case, name))}
+        times = asked.timed_alike({name: (case, name) for name in names})
         if len(times) < len(names):
             return None
         slowest, fastest = (choose(times, key=lambda name: times[name].median_s) for choose in (max, min))

@@ -6,7 +6,7 @@ from math import exp, log, log1p
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.between import libraries_alike, run_title, what_differs
+from kernelbench.compare.between import gpu_of, libraries_alike, run_title, same_gpu, what_differs
 from kernelbench.compare.changes import Change, Changes, Judged, more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, match_rows, side_of
 from kernelbench.core import places
@@ -33,7 +33,7 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
             "expected two runs of one suite"
         )
     sides = (side_of(first), side_of(second))
-    by_share = first.device != second.device
+    by_share = not same_gpu(first, second)
     pairs, rest = match_rows(*sides, by_share)
     if not pairs:
         first_one = f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
@@ -50,7 +50,13 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
     found = [*(_judged(pair, _band(pair, sides, drift, clocks, launches)) for pair in pairs), *rest]
     places = {key: place for place, key in enumerate(all_keys(*sides))}
     found.sort(key=lambda row: places[row.case, row.implementation])
-    notes = [*_floors_told(sides), told, *_clocks_told(clocks), *_launches_told(launches, clocks)]
+    notes = [
+        *_unknown_told(first, second),
+        *_floors_told(sides),
+        told,
+        *_clocks_told(clocks),
+        *_launches_told(launches, clocks),
+    ]
     rows = _chosen(found, caches, only)
     return Changes(
         run_title(first), run_title(second), by_share, what_differs(first, second, _codes(pairs)), notes, rows
@@ -72,7 +78,7 @@ def _check_times(run: Run) -> None:
         such = f", such as the recorded one in {recorded.relative_to(places.ROOT)}" if recorded else ""
         raise InputError(
             f"{run.folder}: a run of the simulator, which has no times; expected two runs of a GPU{such}. "
-            f"`kernelbench compare {run.folder}` compares the counts within it"
+            f"`kernelbench compare {run.folder} --all` compares the counts within it"
         )
     if all(row.median_s is None for row in run.rows):
         raise InputError(f"{run.folder}: no row has a time; expected a run that measured something")
@@ -85,12 +91,22 @@ def _controls(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> l
     """Libraries and copies whose code is the same in both runs; none for two kinds of GPUs."""
     if by_share:
         return []
-    peers = libraries_alike(*[side.run for side in sides])
+    runs = (sides[0].run, sides[1].run)
+    alike = {name: libraries_alike(name, *runs) for name in {pair.key[1] for pair in pairs}}
     return [
         pair
         for pair in pairs
-        if pair.first.role in CONTROLS and (pair.code == "same" or (peers and not pair.first.binary))
+        if pair.first.role in CONTROLS and (pair.code == "same" or (alike[pair.key[1]] and not pair.first.binary))
     ]
+
+
+def _unknown_told(*runs: Run) -> Iterator[str]:
+    for run in runs:
+        if not gpu_of(run):
+            yield (
+                f"{run.folder}: environment.json does not name the GPU, so the runs count as runs of two GPUs, whose "
+                "times are not divided"
+            )
 
 
 def _drift(sides: Sequence[Side], controls: Sequence[Pair], by_share: bool) -> tuple[float, str]:

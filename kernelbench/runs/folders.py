@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 
 from kernelbench.core import places
@@ -158,13 +159,14 @@ def expected_text(suites: Sequence[str]) -> str:
 
 
 def output_folder(run: Path) -> Path:
-    """The folder for the page of a run: its own, but another one for recorded runs, here or in another checkout. Those
-    are packed, which `kernelbench run` never does."""
+    """The folder for the page of a run: its own, but one that no run has for recorded runs, here or in another
+    checkout. Those are packed, which `kernelbench run` never does."""
     path = run.resolve()
     if results_file(path).name != PACKED_RESULTS_FILE and path not in (one.resolve() for one in shipped_runs()):
         return run
     gpu = next((one.name for one in path.parents if one.parent.name == "results"), "")  # results/GPU/.., as shipped
-    return places.runs() / "-".join(filter(None, (gpu, path.name)))
+    own = places.runs() / f"{gpu or sha256(bytes(path.parent)).hexdigest()[:8]}-{path.name}"
+    return own.with_name(f"{own.name}-page") if is_run(own) else own
 
 
 def is_run(folder: Path) -> bool:
@@ -293,4 +295,6 @@ def _why_not(run: Run) -> str:
         return "environment.json does not say when it was started"
     if "gate" in run.environment:
         return "a run of `kernelbench gate`, whose HEAD may never have been merged"
+    if not run.environment.get("device", {}).get("name"):
+        return "environment.json does not name the GPU"
     return "" if any(row.times for row in run.rows) else "no row has a time"

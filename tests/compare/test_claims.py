@@ -2,12 +2,15 @@
 
 import csv
 import json
+import warnings
+from dataclasses import replace
 
 import pytest
 
 from kernelbench.compare import judge_claims, write_comparison
+from kernelbench.compare.answer import judge_run
 from kernelbench.core import columns
-from kernelbench.core.errors import InputError
+from kernelbench.core.errors import InputError, RunWarning
 from tests.compare.conftest import claim_of, judged
 
 FASTER = {"kind": "faster", "faster": "new", "slower": "old"}
@@ -76,6 +79,30 @@ def test_unknown_claim_names_the_nearest(build, ledger, published_case):
     build.time(published_case(16), "ft", 20)
     with pytest.raises(InputError, match="claim 'softmax-ft-onefow' is not in the ledger; did you mean 'softmax-ft-on"):
         judge_claims(build.write(), ledger, ["softmax-ft-onefow"])
+
+
+def test_a_claim_that_only_a_newer_ledger_has_is_left_out_with_a_warning(build, ledger, published_case):
+    build.time(published_case(16), "ft", 20)
+    build.claims = ["no-such-claim", "ft-dispatch"]
+    run = build.write()
+    with pytest.warns(
+        RunWarning, match=r"environment\.json: claim 'no-such-claim' is not in this ledger and is left out"
+    ):
+        assert [answer.id for answer in judge_claims(run, ledger)] == ["ft-dispatch"]
+
+
+def test_a_baseline_that_no_row_has_is_replaced_with_a_warning(build, ledger, published_case):
+    build.time(published_case(16), "ft", 20)
+    run = build.write()
+    gone = replace(run, environment={**run.environment, "baseline": "gone"})
+    with pytest.warns(
+        RunWarning, match="no row is of the baseline 'gone'; 'ft' is taken, --baseline takes another one"
+    ):
+        judge_run(gone, ledger=ledger)
+    left_out = replace(gone, environment={**gone.environment, "implementations": {"gone": {}}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        judge_run(left_out, ledger=ledger)  # as --only leaves it out
 
 
 def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_case, tmp_path):

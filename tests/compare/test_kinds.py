@@ -126,6 +126,15 @@ def test_a_case_near_the_floor_does_not_count_and_is_named(build):
     assert answer.sentence == "new is 2.00 times as fast as old on 1 of 2 cases; 1 case too short to count."
 
 
+def test_a_case_is_too_short_by_the_method_of_its_ratio(build):
+    build.floor_s = 2e-6
+    case = build.case(1, 8, axes={"n": 8})
+    build.time(case, "old", 390, method="events")
+    build.time(case, "new", 5.9, method="events")
+    build.time(case, "new", 60)  # by graph, which the other side has not
+    assert judged(build, claim_of(**FASTER)).verdict == "not decided"
+
+
 def test_a_slow_side_near_nothing_but_a_fast_side_near_the_floor_does_not_count(build):
     build.floor_s = 2e-6
     timed(build, {"new": 5, "old": 100})
@@ -349,6 +358,23 @@ def test_a_curve_with_a_point_near_the_floor_does_not_count(build):
     build.floor_s = 40e-6
     build.time(point(32), "copy", 101)
     assert judged(build, claim_of(**CURVE)).verdict == "not decided"
+
+
+def test_the_slowest_and_the_fastest_of_a_level_are_so_by_one_method(build):
+    case = build.case(1, 8, axes={"n": 8})
+    for name, time in {"a": 100, "b": 101, "c": 120}.items():
+        build.time(case, name, time, method="events")
+    build.time(case, "c", 100)  # by graph, which the others have not
+    answer = judged(build, claim_of("level", names=["a", "b", "c"], direction=None, size=WITHIN))
+    assert answer.cases[0].measured == pytest.approx(1.2, rel=1e-3)
+
+
+def test_a_curve_is_of_one_method_although_some_points_have_a_better_one(build):
+    for warps, time in {4: 200, 10: 105, 64: 100}.items():
+        build.time(point(warps), "copy", time, method="events")
+    build.time(point(64), "copy", 90)  # by graph
+    (case,) = judged(build, claim_of(**CURVE)).cases
+    assert case.measured == pytest.approx(100 / 105, rel=1e-3)
 
 
 def test_points_that_are_missing_are_named(build):

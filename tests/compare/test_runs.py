@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.compare.between import what_differs
+from kernelbench.compare.between import libraries_alike, what_differs
 from kernelbench.compare.changes import CHANGES, verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
@@ -326,6 +326,30 @@ def test_seed_versions_and_code_are_said(softmax: Run) -> None:
     assert any("second run was not finished" in one for one in found.differences)
     assert {row.code for row in found.rows if row.implementation == "naive"} == {"other code"}
     assert {row.code for row in found.rows if row.implementation == "ft"} == {"same"}
+
+
+def test_runs_that_do_not_name_their_gpu_count_as_of_two(softmax: Run) -> None:
+    device = {name: value for name, value in softmax.environment["device"].items() if name != "name"}
+    unknown = with_environment(softmax, device=device)
+    found = compare_runs(unknown, with_environment(unknown))
+    assert found.by_share
+    assert [note for note in found.noise if note.endswith("whose times are not divided")] == [
+        f"{softmax.folder}: environment.json does not name the GPU, so the runs count as runs of two GPUs, whose times "
+        "are not divided"
+    ] * 2
+
+
+def test_a_peer_is_the_same_code_where_its_own_package_and_those_below_it_are(softmax: Run) -> None:
+    def of(**versions: str) -> Run:
+        known = {"torch": "2", "cub": "3", "quack-kernels": "1", **versions}
+        return with_environment(softmax, versions=known)
+
+    first = of()
+    for name, alike in (("quack", False), ("torch_compile", True), ("cub", True), ("mine", False)):
+        assert libraries_alike(name, first, of(**{"quack-kernels": "2"})) == alike, name
+    assert not libraries_alike("cub", first, of(torch="3")), "what it is called through"
+    assert libraries_alike("mine", first, of()), "a peer of packages that are not known"
+    assert "quack-kernels: 1, then 2" in compare_runs(first, of(**{"quack-kernels": "2"})).differences
 
 
 def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
