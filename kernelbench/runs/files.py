@@ -20,19 +20,21 @@ MAX_RESULTS_BYTES = 2**25  # a recorded run has 0.3 MB
 MAX_ENVIRONMENT_BYTES = 2**24
 MAX_SAMPLES_BYTES = 2**28  # unpacked; a recorded run has 20 MB
 _MAX_DEPTH, _MAX_INTEGER = 20, 2**63
+_BEGUN = "..."  # in place of a line of which the rest is missing
 
 Check = Callable[[Any], bool]
 
 
-def read_text(path: Path, limit: int) -> str:
+def read_text(path: Path, limit: int, *, cut: bool = False) -> str:
     """Read a regular file of at most `limit` bytes, of a name that ends in .gz unpacked; ResultsError for a link, which
-    may lead out of the run's folder."""
+    may lead out of the run's folder. With `cut`, a packed file that was cut off is read as far as it goes, and its last
+    line has no end, as that of any other file that was cut off."""
     if path.suffix != ".gz":
         return _decoded(path, _read(path, limit))
     data, whole = read_unpacked(path, limit)
-    if not whole:
+    if not (whole or cut):
         raise ResultsError(f"{path}: its end is cut off")
-    return _decoded(path, data)
+    return _decoded(path, data) if whole else f"{_decoded(path, data)}{_BEGUN}"
 
 
 def read_unpacked(path: Path, limit: int, advice: str = "") -> tuple[bytes, bool]:

@@ -6,9 +6,7 @@ from typing import Any
 
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.texts import from_cell
-from kernelbench.runs import files
-from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run, results_file
-from kernelbench.runs.row_checks import read_cells
+from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run, result_cells, results_file
 from kernelbench.runs.samples import read_samples
 
 _MERGED = ("implementations", "calls", "code")  # by name; every part has those of its own cases
@@ -86,5 +84,5 @@ def _share(run: Run) -> dict[str, Any]:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     """Rows by column; the reader has checked them."""
-    (header, *lines), _ = read_cells(path, files.read_text(path, files.MAX_RESULTS_BYTES))
+    (header, *lines), _ = result_cells(path)
     return [dict(zip(header, map(from_cell, line), strict=True)) for line in lines]

@@ -25,10 +25,11 @@ from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
 from kernelbench.runs.records import RESULTS, Row
-from kernelbench.runs.row_checks import cell_text, read_cells, read_rows
+from kernelbench.runs.row_checks import cell_text, read_cells, read_rows, require_suite
 from kernelbench.runs.samples import (
     RowKey,
     Sample,
+    own_samples,
     pack_samples,
     read_samples,
     sample_table,
@@ -79,8 +80,14 @@ class Run:
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
-        """Raw samples, a row each; an empty table if the run has none. See sample_table."""
-        return sample_table(self.folder / SAMPLES_FILE)
+        """Raw samples, a row each; an empty table if the run has none. See sample_table and own_samples."""
+        path = self.folder / SAMPLES_FILE
+        table = sample_table(path)
+        timed = samples_by_row(table)
+        own = own_samples(path, table, timed, self.rows)
+        if own is table:
+            self.__dict__["samples_by_row"] = timed  # the cache of the property: large runs take a while
+        return own
 
     @cached_property
     def samples_by_row(self) -> Mapping[RowKey, tuple[numpy.ndarray, numpy.ndarray]]:
@@ -101,23 +108,37 @@ def read_run(folder: Path) -> Run:
         raise ResultsError(
             f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
         )
-    cells, whole = _cells(results)
-    if not whole:
+    cells, whole = result_cells(results)
+    if not whole and results.name == PACKED_RESULTS_FILE:  # far more than a row may be missing
+        _warn(
+            f"{results}: its end is cut off; rows behind line {len(cells)} are left out; --resume measures them again"
+        )
+    elif not whole:
         _warn(f"{results}: its last row is cut off and left out; --resume measures it again")
     rows = read_rows(results, cells)
-    return Run(folder, _environment(folder / ENVIRONMENT_FILE, rows), rows)
+    environment = _environment(folder / ENVIRONMENT_FILE, rows)
+    if suite := environment.get("suite"):
+        require_suite(results, rows, suite, ENVIRONMENT_FILE)
+    else:
+        require_suite(results, rows, next((row.suite for row in rows if row.suite), ""), "the rows before")
+    return Run(folder, environment, rows)
 
 
-def _cells(results: Path) -> tuple[list[list[str]], bool]:
+def result_cells(results: Path) -> tuple[list[list[str]], bool]:
     """The cells of results.csv, at least its header, and whether its last row is complete."""
-    cells, whole = read_cells(results, files.read_text(results, files.MAX_RESULTS_BYTES))
+    cells, whole = read_cells(results, files.read_text(results, files.MAX_RESULTS_BYTES, cut=True))
     return cells or [list(columns.column_names(RESULTS))], whole
 
 
 def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
     """environment.json, or what the rows tell if it is missing."""
     if os.path.lexists(path):
-        return files.read_environment(path)
+        try:
+            return files.read_environment(path)
+        except ResultsError as error:
+            raise ResultsError(
+                f"{error}; restore it, or delete it to go on without the GPU's name and versions"
+            ) from error
     if not rows:
         return {}  # killed before anything was measured
     _warn(f"{path}: missing; the GPU, the baseline and the versions of these rows are not known")
@@ -171,7 +192,7 @@ class Store:
         results = results_file(self.folder)
         whole = False
         if os.path.lexists(results):
-            (self._names, *rows), whole = _cells(results)
+            (self._names, *rows), whole = result_cells(results)
             for row in rows:
                 case, name = (row[self._names.index(column)] for column in ("case", "implementation"))
                 own = self._rows.setdefault(case, {})

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, isinf, nan
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ _CHOICES = {one.name: one.choices for one in RESULTS if one.choices}
 _ANY_LENGTH = {one.name for one in RESULTS if one.any_length}
 # Characters that a CSV reader takes for the end of a line or refuses, and that earlier versions wrote without escapes.
 _RAW = re.compile("\r(?!\n)|\0")
+ROW_KEY = ("case", "implementation", "cache", "method")
 MAX_EXTENT = 2**63 - 1
 _MAX_RANK = 8
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -46,7 +47,8 @@ def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
 def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
     """The rows of results.csv, without characters that control a terminal.
 
-    ResultsError for a missing column, and for the first row that no run could have written, with its line.
+    ResultsError for a missing column, and for the first row that no run could have written, or that is there twice,
+    with its line.
     """
     header = [one_line(name) for name in cells[0]] if cells else []
     if len(set(header)) < len(header) or not header:
@@ -76,12 +78,36 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
     for number, row in enumerate(rows, start=2):
         for problem in _problems(row):
             raise refused(path, number, problem)
+    _require_each_once(path, rows)
     return tuple(map(row_of, rows))
 
 
 def refused(path: Path, number: int, problem: str) -> ResultsError:
     """The error for row `number`, where the header is 1, with advice."""
     return ResultsError(f"{path}:{number}: {problem}; without that line the others are read, and --resume measures it")
+
+
+def _require_each_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    there: dict[tuple[str, ...], int] = {}
+    for number, row in enumerate(rows, start=2):
+        key = tuple(row[name] for name in ROW_KEY)
+        if (first := there.setdefault(key, number)) != number:
+            raise ResultsError(
+                f"{path}:{number}: {', '.join(filter(None, key))} has a row in line {first} already; expected one row "
+                "per case, implementation, cache and method; delete one of the two lines; without both, --resume "
+                "measures it again"
+            )
+
+
+def require_suite(path: Path, rows: Sequence[Row], suite: str, where: str) -> None:
+    """ResultsError for the first row of another suite than `suite`, which is that of `where`; a row may name none."""
+    for number, row in enumerate(rows, start=2):
+        if row.suite not in (suite, ""):
+            raise ResultsError(
+                f"{path}:{number}: its suite is '{one_line(row.suite):.80}', but that of {where} is "
+                f"'{one_line(suite):.80}'; a run has one suite: delete the lines of the other one, or restore both "
+                "files from one run"
+            )
 
 
 def _value(column: str, text: str) -> Any:
@@ -132,6 +158,17 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
         times = [row[name] for name in ("median_s", "low_s", "high_s")]
         if not all(value is not None and value > 0 for value in times):
             yield "a row with a method needs median_s, low_s and high_s above 0"
+    yield from _contradictions(row)
+
+
+def _contradictions(row: Mapping[str, Any]) -> Iterator[str]:
+    low, median, high = (row[name] for name in ("low_s", "median_s", "high_s"))
+    if None not in (low, median) and low > median:
+        yield f"'low_s' must not be above median_s, {median:g}, got {low:g}"
+    if None not in (high, median) and high < median:
+        yield f"'high_s' must not be below median_s, {median:g}, got {high:g}"
+    if row["status"] == "ok" and row["check"] == "failed":
+        yield "'status' must not be ok where check is failed"
 
 
 def _shape_problems(row: Mapping[str, Any]) -> Iterator[str]:

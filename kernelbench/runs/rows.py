@@ -14,7 +14,7 @@ from kernelbench.core.records import Check, LaunchPlan, Limits, Measurement, Ope
 from kernelbench.core.texts import kept_text
 from kernelbench.runs.records import Row
 from kernelbench.runs.row_checks import row_problem
-from kernelbench.runs.samples import Sample
+from kernelbench.runs.samples import LEFT_OUT, Sample
 
 _FIELDS = {one.name for one in fields(Row)}
 _MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each row of a suite
@@ -70,7 +70,7 @@ def _with_times_only(result: Result) -> Result:
             notes.append(f"no {one.method} timing: too short to be told from the flushes")
             continue
         if left_out := len(one.samples_s) - len(good):
-            notes.append(f"by {one.method}, {left_out} of {len(one.samples_s)} samples were not above 0 s: left out")
+            notes.append(f"by {one.method}, {left_out} of {len(one.samples_s)} {LEFT_OUT}")
         samples = tuple(one.samples_s[number] for number in good)
         measurements.append(replace(one, samples_s=samples, rounds=tuple(one.rounds[number] for number in good)))
     reason = "; ".join(filter(None, (str(result.reason), *notes)))

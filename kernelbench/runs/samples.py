@@ -17,17 +17,23 @@ from typing import TYPE_CHECKING
 
 from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.core.units import number_of
 from kernelbench.runs import files
 
 if TYPE_CHECKING:
     import numpy
     import pandas
 
+    from kernelbench.runs.records import Row
+
 Sample = tuple[str, str, str, str, int, str]
 RowKey = tuple[str, str, str, str]  # case, implementation, cache, method
+LEFT_OUT = "samples were not above 0 s: left out"  # in the reason of a row
 NAMES = ("case", "implementation", "cache", "method", "round", "seconds")
 _MEASUREMENT = list(NAMES[:4])
+_HEADERS = (tuple(columns.column_names(columns.SAMPLES)), NAMES)  # of this version and of earlier ones
 _ADVICE = "; delete it to go on without raw samples"
+_LARGEST_DIFFERENCE = 1e-4  # of a median from that of its row: samples are written with six digits
 _MOST_TIMES = 1000  # per line: readers of CSV limit a cell to 131,072 characters
 
 
@@ -53,8 +59,11 @@ def read_samples(path: Path) -> tuple[list[Sample], bool]:
         return [], True
     data, whole = files.read_unpacked(path, files.MAX_SAMPLES_BYTES, _ADVICE)
     try:
-        lines = list(csv.reader(io.StringIO(data.decode())))[1:]
-        return [sample for line in lines for sample in _samples(line)], whole
+        lines = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
+        if lines and tuple(lines[0]) not in _HEADERS:
+            expected = ",".join(_HEADERS[0])
+            raise ResultsError(f"{path}:1: expected the columns {expected}, got {','.join(lines[0])!r:.80}{_ADVICE}")
+        return [sample for line in lines[1:] for sample in _samples(line)], whole
     except (ValueError, csv.Error) as error:
         raise ResultsError(f"{path}: cannot be read ({error}){_ADVICE}") from error
 
@@ -83,6 +92,49 @@ def sample_table(path: Path) -> pandas.DataFrame:
     if not whole and len(found):  # some rounds of the last measurement may be missing
         found = found[(found[_MEASUREMENT] != found[_MEASUREMENT].iloc[-1]).any(axis=1)]
     return found.drop_duplicates([*_MEASUREMENT, "round"], keep="last")
+
+
+def own_samples(
+    path: Path,
+    table: pandas.DataFrame,
+    timed: Mapping[RowKey, tuple[numpy.ndarray, numpy.ndarray]],
+    rows: Iterable[Row],
+) -> pandas.DataFrame:
+    """The samples of a sample_table without those whose median is not that of their row, of which a warning tells.
+    `timed` is samples_by_row of the table."""
+    others: dict[RowKey, str] = {}
+    for row in rows:
+        key = (row.case, row.implementation, row.cache, row.method)
+        if key not in timed or not row.median_s or _has_left_out(row):
+            continue
+        median = _median(timed[key][0])
+        if abs(median - row.median_s) > _LARGEST_DIFFERENCE * row.median_s:
+            others[key] = f"{median:.6g} s, but that of its row in results.csv is {row.median_s:.6g} s"
+    if not others:
+        return table
+    first = next(iter(others))
+    more = f", nor those of {number_of(len(others) - 1, 'more row')}" if len(others) > 1 else ""
+    warnings.warn(
+        f"{path}: the median of the samples of {', '.join(first)} is {others[first]}; "
+        f"these samples are not used{more}; restore both files from one run, or measure again",
+        RunWarning,
+        stacklevel=2,
+    )
+    keys = zip(*(table[name].tolist() for name in _MEASUREMENT), strict=True)
+    return table[[key not in others for key in keys]]
+
+
+def _has_left_out(row: Row) -> bool:
+    """Whether its median is of more samples than were kept: those not above 0 are left out."""
+    told = f"by {row.method}, " in row.reason and LEFT_OUT in row.reason
+    return told or (row.min_s is not None and row.min_s <= 0)
+
+
+def _median(seconds: numpy.ndarray) -> float:
+    """As that of numpy, which takes several times as long for a few samples."""
+    ordered: list[float] = sorted(seconds.tolist())
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def samples_by_row(table: pandas.DataFrame) -> dict[RowKey, tuple[numpy.ndarray, numpy.ndarray]]:

@@ -121,7 +121,8 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
         store = Store(here / "results" / "runs" / name)
         started = "2026-05-04T12:30:00+00:00"
         store.write_environment({"device": {"name": "Some GPU"}, "started": started, "finished": finished})
-        store.append([{**ROW, "case": case} for case in ("a", "a", "b")], [])
+        one = {**ROW, "case": "a"}
+        store.append([one, {**one, "implementation": "warp"}, {**ROW, "case": "b"}], [])
     shipped = Store(here / "results" / "h200" / "s")
     shipped.write_environment({"finished": "now"})
     damaged = here / "results" / "runs" / "20250101-a-s"

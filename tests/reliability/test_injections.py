@@ -141,7 +141,7 @@ def test_numbers_and_plain_texts_stay_as_they_are(text: str) -> None:
 
 def test_reasons_of_a_run_are_no_formulas_in_its_tables(run: Path) -> None:
     reason = '=HYPERLINK("http://evil","x")'
-    change_row(run, "naive", status="failed", reason=reason, cache="", method="", median_s="")
+    change_row(run, "naive", status="failed", reason=reason, median_s="")
     assert reason in {row.reason for row in read_run(run).rows}
     write_comparison(judge_run(read_run(run)).comparison, (), run)
     with (run / "comparison.csv").open(newline="") as file:
@@ -205,7 +205,7 @@ def test_nothing_of_a_run_is_code_in_the_terminal_or_in_the_page(run: Path, comm
         run, title=evil, started=evil, command=evil, git_commit=evil, kernelbench=evil, versions={evil: evil},
         device={"name": evil, "l2_bytes": 5e7, evil: evil}, implementations={"ft": described}, host={evil: [evil]},
     )  # fmt: skip
-    change_row(run, "naive", status="failed", reason=evil, cache="", method="", median_s="", launches=evil, check="")
+    change_row(run, "naive", status="failed", reason=evil, median_s="", launches=evil, check="")
     for name in ("report", "compare"):
         out, err = ended(0, command(name, run))
         assert "\x1b" not in out + err

@@ -160,7 +160,6 @@ def test_a_packed_run_that_goes_on_is_unpacked(packed: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda data: data[:-20], "its end is cut off"),
         (lambda data: b"no gzip", "cannot be read"),
         (lambda data: gzip.compress(b"0" * 2**26), "more than 33554432 bytes when unpacked$"),
         (lambda data: gzip.compress(b"a,b\n1,2\n"), "column 'suite' is missing"),
@@ -251,6 +250,9 @@ def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
     assert not units & set(records.TEXTS)
 
 
+RESTORE = "; restore it, or delete it to go on without the GPU's name and versions"
+
+
 def cut_in_the_middle(text: str) -> str:
     return text[: len(text) - 30]
 
@@ -266,6 +268,7 @@ def cut_in_the_middle(text: str) -> str:
         (ENVIRONMENT_FILE, cut_in_the_middle, "cannot be read"),
         (ENVIRONMENT_FILE, lambda text: "[1]", "expected a JSON object, got list"),
         (ENVIRONMENT_FILE, lambda text: "\udcff", "cannot be read"),
+        (ENVIRONMENT_FILE, lambda text: '{"seed": "7"}', "'seed' must be a whole number, got '7'"),
         (SAMPLES_FILE, lambda text: "not gzip", "cannot be read"),
         (SAMPLES_FILE, lambda text: text[:15] + "\udcff\udcff\udcff" + text[18:], "cannot be read"),
     ],
@@ -277,6 +280,7 @@ def test_a_damaged_file_is_named(folder: Path, file: str, damage: Callable[[str]
         read_run(folder).samples  # noqa: B018 - read when asked for
     assert str(caught.value).startswith(str(path))
     assert said in str(caught.value)
+    assert str(caught.value).endswith(RESTORE) == (file == ENVIRONMENT_FILE)
 
 
 def test_a_cut_of_the_rows_keeps_those_that_are_whole(folder: Path) -> None:
@@ -295,6 +299,24 @@ def test_a_cut_of_the_rows_keeps_those_that_are_whole(folder: Path) -> None:
             found = read_run(folder)
         assert len(found.rows) == kept, end
         assert len(told) == (end not in (header, first, second, len(whole))), end
+
+
+def test_a_cut_of_packed_rows_keeps_those_that_are_whole(packed: Path) -> None:
+    path = packed / PACKED_RESULTS_FILE
+    text = gzip.decompress(path.read_bytes()) + b'softmax,"open\n'
+    blocks = zlib.compressobj(wbits=31)
+    for end, kept in ((0, 0), (20, 0), (text.index(b"\n") + 1, 0), (text.index(b"ft,") + 3, 0), (-20, 1), (-14, 2),
+                      (len(text), 2)):  # fmt: skip
+        compressor = blocks.copy()
+        path.write_bytes(compressor.compress(text[:end] if end else b"") + compressor.flush(zlib.Z_SYNC_FLUSH))
+        with pytest.warns(
+            RunWarning, match=r"results\.csv\.gz: its end is cut off; .* --resume measures them again"
+        ) as told:
+            run = read_run(packed)
+        assert (len(run.rows), len(told)) == (kept, 1), end
+    assert f"rows behind line {1 + kept} are left out" in str(told[0].message)
+    Store(packed)
+    assert [row["implementation"] for row in lines(packed)] == ["ft", "warp"], "and it is whole again when gone on with"
 
 
 def test_a_run_that_was_cut_off_is_whole_again_when_it_is_gone_on_with(folder: Path) -> None:

@@ -34,9 +34,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(folder: Path, **changes: Any) -> Path:
     store = Store(folder)
     store.write_environment({**STATE, **changes})
-    row = {"suite": "softmax", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
-    row |= {"implementation": "naive", "status": "unsupported"}
-    store.append([{**row, "case": case} for case in ("seq=16", "seq=16", "seq=32")], [])
+    row = {"suite": changes.get("suite", "softmax"), "operation": "softmax", "shape": "4x16", "axis": -1}
+    row |= {"dtype": "float32", "status": "unsupported"}
+    made = (("seq=16", "naive"), ("seq=16", "warp"), ("seq=32", "naive"))
+    store.append([{**row, "case": case, "implementation": name} for case, name in made], [])
     return folder
 
 
@@ -298,6 +299,20 @@ def test_a_recorded_run_of_another_checkout_is_left_as_it_is_too(group: str, hom
     (other / "results.csv.gz").write_bytes(packed)
     (other / "results.csv").unlink()
     assert folders.output_folder(other) == home / "runs" / "h100-softmax"
+
+
+def test_the_page_of_a_packed_run_lies_in_no_run_and_not_where_that_of_another_one_does(
+    home: Path, tmp_path: Path
+) -> None:
+    places = []
+    for parent in ("a", "b"):
+        run = make(tmp_path / parent / "softmax")
+        (run / "results.csv.gz").write_bytes(gzip.compress((run / "results.csv").read_bytes()))
+        (run / "results.csv").unlink()
+        places.append(folders.output_folder(run))
+    assert len(set(places)) == 2
+    taken = make(places[0])
+    assert folders.output_folder(tmp_path / "a" / "softmax") not in (taken, *places)
 
 
 def test_recorded_runs_hold_nothing_that_a_command_writes_again() -> None:

@@ -65,5 +65,19 @@ def test_damage_is_named(tmp_path: Path, rounds: str, seconds: str, said: str) -
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("first", ["", "case,implementation,cache,method,rounds\n", "seq=8,ft,cold,graph,0,1e-6\n"])
+def test_a_first_line_without_the_columns_is_refused(tmp_path: Path, first: str) -> None:
+    line = "seq=16,ft,cold,graph,0,1e-6\n"
+    path = written(tmp_path / "s", first + line)
+    with pytest.raises(ResultsError) as caught:
+        read_samples(path)
+    assert str(caught.value) == (
+        f"{path}:1: expected the columns case,implementation,cache,method,rounds,seconds, got "
+        f"'{(first or line).strip()}'; delete it to go on without raw samples"
+    )
+    path = written(path, "\ufeffcase,implementation,cache,method,rounds,seconds\n" + line)
+    assert read_samples(path) == ([("seq=16", "ft", "cold", "graph", 0, "1e-6")], True), "the mark of an editor"
+
+
 def test_no_file_has_no_samples(tmp_path: Path) -> None:
     assert sample_table(tmp_path / "s").empty
