@@ -204,7 +204,7 @@ def _ptx_bytes(parts: list[str]) -> int:
 
 def sass_functions(sass_text: str) -> dict[str, str]:
     starts = list(_SECTION.finditer(sass_text))
-    ends = [*(match.start() for match in starts[1:]), len(sass_text)]
+    ends = [*(match.start() for match in starts), len(sass_text)][1:]
     return {match[1] or match[2]: sass_text[match.end() : end] for match, end in zip(starts, ends, strict=True)}
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernelbench.cli.options import NVCC, OUT_FOLDER, SEED, TEXT
 from kernelbench.cli.terminal import console, say, tell
-from kernelbench.core.errors import InputError
+from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.units import number_of
+from kernelbench.core.writing import write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
     from kernelbench.simt import Simulation
 
 
@@ -60,8 +66,6 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
       kernelbench simulate sort.cu --grid 4 --block 256 --array keys=int32[1024]:random --strict
       kernelbench simulate scale.ptx --grid 1 --block 32,8 --array x=float32[8,32]:ones --scalar a=2
     """
-    import numpy as np
-
     from kernelbench.walks import simulate as walk
 
     entry = str(options.pop("entry") or "")
@@ -69,11 +73,24 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
     found = walk.simulate(asked)
     _show(found)
     if save is not None:
-        save.mkdir(parents=True, exist_ok=True)
-        for name, array in found.outputs.items():
-            np.save(save / f"{name}.npy", array, allow_pickle=False)
+        _save(save, found.outputs)
         say(f"{number_of(len(found.outputs), 'array')} written to {save}")
     return 0 if found.ended and not found.faults else 1
+
+
+def _save(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write each array whole or not at all."""
+    import numpy as np
+
+    path = folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, array in arrays.items():
+            path, data = folder / f"{name}.npy", BytesIO()
+            np.save(data, array, allow_pickle=False)
+            write_whole(path, data.getvalue())
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written ({error.strerror or error}); choose another --save") from error
 
 
 def _show(found: Simulation) -> None:

@@ -82,8 +82,17 @@ def _conflicts(facts: Facts) -> bool:
     return facts["bank_conflicts"] >= CLEARLY
 
 
+def _bytes_seen(facts: Facts) -> bool:
+    """Whether sectors tell the bytes that loads request: those of at most one sector may be for fewer bytes."""
+    return facts["load_ideal"] > 1
+
+
+def _read_again(facts: Facts) -> bool:
+    return facts["reads"] >= 1.25 and _bytes_seen(facts)
+
+
 def _again(facts: Facts) -> bool:
-    return facts["launches"] == 1 and facts["reads"] >= 1.25
+    return facts["launches"] == 1 and _read_again(facts)
 
 
 _CONFLICTS = "{wavefronts} wavefronts per shared request where {wavefronts_ideal} would do"
@@ -100,7 +109,7 @@ RULES = (
          "requests each byte of its inputs {reads} times, on average", ("reads",)),
     Rule("inputs read again, some by every slice", lambda f: _again(f) and len(f.own.broadcast) > 0,
          "requests each byte of its inputs {reads} times, on average: all slices read {broadcast}", ("reads",)),
-    Rule("bytes read again", lambda f: f["launches"] > 1 and f["reads"] >= 1.25,
+    Rule("bytes read again", lambda f: f["launches"] > 1 and _read_again(f),
          "its launches read each byte {reads} times", ("reads",)),
     Rule("traffic of several launches", lambda f: f["launches"] > 1 and f["traffic"] >= CLEARLY,
          "moves {traffic} times the least bytes, in {launches} launches", ("traffic",)),
@@ -110,7 +119,8 @@ RULES = (
          "{load_sectors} sectors per load request where {load_ideal} would do", ("load_sectors", "load_excess")),
     Rule("uncoalesced stores", lambda f: f["store_excess"] >= 1.25,
          "{store_sectors} sectors per store request where {store_ideal} would do", ("store_sectors", "store_excess")),
-    Rule("narrow loads", lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"],
+    Rule("narrow loads",
+         lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"] and _bytes_seen(f),
          "{load_bytes} bytes per load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
     Rule("bank conflicts", lambda f: _conflicts(f) and not f["conflict_ways"] > 0, f"{_CONFLICTS}: bank conflicts",
          ("bank_conflicts", "wavefronts")),

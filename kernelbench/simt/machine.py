@@ -19,6 +19,7 @@ from kernelbench.simt.device_memory import Allocation, DeviceMemory
 from kernelbench.simt.faults import NOTES, Fault, describe_faults
 from kernelbench.simt.interface import Sample, Status
 from kernelbench.simt.prepared import (
+    LARGEST_SHARED,
     Extent,
     PreparedProgram,
     chosen_blocks,
@@ -95,6 +96,7 @@ class Machine:
         incomplete: bool = False,
         in_order: bool = False,
         stack_bytes: int = STACK_BYTES,
+        most_shared: int = LARGEST_SHARED,
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
@@ -105,13 +107,13 @@ class Machine:
         `goes_on`: more blocks of the same launch follow; the last report counts their distinct sectors together.
         `incomplete`: earlier launches skipped blocks, so unwritten memory is missing rather than uninitialised.
         `in_order`: all earlier blocks have run, so these blocks find the same memory as in a whole run.
-        `stack_bytes`: of a thread, for functions that call themselves.
+        `stack_bytes`: of a thread, for functions that call themselves. `most_shared`: bytes that a block gets at most.
 
         Raises DeviceError for a launch that a GPU would refuse. KeyboardInterrupt ends a launch promptly.
         """
         with self._preparing:
             prepared = self._prepare(program)
-            extent = launch_configuration(program, grid, block, cluster, shared_bytes)
+            extent = launch_configuration(program, grid, block, cluster, shared_bytes, most_shared)
             together = together_of(extent, prod(extent.grid) if cooperative else co_resident)
             chosen = chosen_blocks(extent, blocks, together)
             sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK

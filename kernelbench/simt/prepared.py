@@ -26,7 +26,7 @@ LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
 LARGEST_THREADS = 1024
 LARGEST_CLUSTER = 16
-LARGEST_SHARED = 233472  # 228 KiB, the largest of all GPUs that nvcc supports
+LARGEST_SHARED = 232448  # 227 KiB, the most that a block gets on any GPU that nvcc supports
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,9 @@ def launch_configuration(
     block: Sequence[int],
     cluster: Sequence[int] | None,
     shared_bytes: int,
+    most_shared: int = LARGEST_SHARED,
 ) -> Extent:
-    """The configuration; DeviceError names a limit that it exceeds."""
+    """The configuration; DeviceError names a limit that it exceeds. `most_shared`: bytes that a block gets at most."""
     asked = tuple(cluster) if cluster is not None else program.cluster or (1, 1, 1)
     found = Extent(
         _axes("grid", grid, LARGEST_GRID),
@@ -132,23 +133,34 @@ def launch_configuration(
     threads = prod(found.block)
     limits = [LARGEST_THREADS, *([prod(program.max_threads)] if program.max_threads else [])]
     if threads > min(limits):
-        raise DeviceError(f"kernel {program.name}: {threads} threads per block, at most {min(limits)}")
+        raise DeviceError(f"kernel {program.name}: expected at most {min(limits)} threads per block, got {threads}")
     required = (*program.required_threads, 1, 1, 1)[:3]
     if program.required_threads and found.block != required:  # a GPU compares axis by axis
-        raise DeviceError(f"kernel {program.name}: block {found.block}, exactly {required}")
-    if not 0 <= found.shared_bytes <= LARGEST_SHARED or shared_bytes < 0:
-        raise DeviceError(f"kernel {program.name}: {found.shared_bytes} bytes of shared memory, 0 to {LARGEST_SHARED}")
+        raise DeviceError(f"kernel {program.name}: got block {found.block}, exactly {required} is expected")
+    if not 0 <= found.shared_bytes <= most_shared or shared_bytes < 0:
+        raise DeviceError(
+            f"kernel {program.name}: expected 0 to {most_shared} bytes of shared memory per block, got "
+            f"{found.shared_bytes - shared_bytes} of the kernel's own and {shared_bytes} of the launch"
+        )
     uneven = [axis for axis in range(3) if found.grid[axis] % found.cluster[axis]]
     if uneven or prod(found.cluster) > LARGEST_CLUSTER:
-        raise DeviceError(f"kernel {program.name}: grid {found.grid} in clusters of {found.cluster}")
+        raise DeviceError(
+            f"kernel {program.name}: grid {found.grid} in clusters of {found.cluster}; expected whole clusters, "
+            f"of at most {LARGEST_CLUSTER} blocks each"
+        )
     return found
 
 
 def _axes(name: str, given: Sequence[int], largest: Sequence[int]) -> tuple[int, int, int]:
     x, y, z = (*(int(one) for one in given), 1, 1, 1)[:3]
     if len(given) > 3 or not all(1 <= one <= most for one, most in zip((x, y, z), largest, strict=True)):
-        raise DeviceError(f"{name} {tuple(given)}: 1 to {tuple(largest)}")
+        raise DeviceError(f"{name} {tuple(given)}: expected {axis_limits(largest)}")
     return x, y, z
+
+
+def axis_limits(largest: Sequence[int]) -> str:
+    """What each axis may be, in words."""
+    return ", ".join(f"1 to {most} along {axis}" for axis, most in zip("xyz", largest, strict=True))
 
 
 def pack_arguments(program: Program, arguments: Sequence[Any]) -> bytes:

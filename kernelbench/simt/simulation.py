@@ -21,6 +21,7 @@ from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import lower
 from kernelbench.simt.machine import STACK_BYTES, Allocation, DeviceMemory, Machine
 from kernelbench.simt.parse import parse
+from kernelbench.simt.prepared import LARGEST_SHARED
 from kernelbench.simt.tensor_maps import TensorMap
 from kernelbench.simt.textures import Texture
 
@@ -63,6 +64,7 @@ def simulate(
     threads: int | None = None,
     stack_bytes: int = STACK_BYTES,
     machine: Mapping[str, MachineLines] = NO_CODE,
+    most_shared: int = LARGEST_SHARED,
 ) -> Simulation:
     """Run `kernel` of `ptx` on the CPU with the launch that a GPU would get.
 
@@ -75,7 +77,8 @@ def simulate(
     `strict`: also detect races on shared memory and reads of uninitialised memory. `cooperative`: all blocks run
     concurrently. `threads`: of the CPU; None: all. `stack_bytes`: of a thread, for functions that call themselves.
     `machine`: by kernel, the lines of the cubin made of this PTX, as kernelbench.build.machine_lines(cubin) reads them;
-    shared accesses that ptxas joined then count as joined.
+    shared accesses that ptxas joined then count as joined. `most_shared`: bytes of shared memory that a block gets at
+    most.
 
     Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
     BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.
@@ -100,6 +103,7 @@ def simulate(
         strict=strict,
         threads=threads,
         stack_bytes=stack_bytes,
+        most_shared=most_shared,
     )
     found = launch_counters(report)
     outputs = {key: places[id(array)].view(array.dtype, array.shape).copy() for key, array in passed.items()}

@@ -204,6 +204,12 @@ def test_each_kernel_of_a_module_is_found() -> None:
         cross_check(text, "c", machine)
 
 
+@pytest.mark.parametrize("listing", ["", "\t.target\tsm_90\n"])
+def test_a_listing_without_a_kernel(listing: str) -> None:
+    """As of an empty .cu."""
+    assert sass_functions(listing) == {}
+
+
 def test_without_a_disassembler_the_fact_says_so() -> None:
     found = cross_check(ptx(LOAD), "k", None)
     assert found.status == "not available"

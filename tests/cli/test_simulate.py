@@ -1,6 +1,10 @@
 """The command `simulate`: any kernel, described by text."""
 
+import errno
+import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +27,7 @@ PTX = """.version 8.0
   ret;
 }
 """
+ADDS = ("x=float32[1]:ones", "a=1", "n=2")  # its arguments
 
 
 @pytest.mark.nvcc
@@ -47,8 +52,17 @@ def test_what_the_kernel_prints_is_shown(command: Command) -> None:
 
 @pytest.mark.nvcc
 def test_which_kernel(command: Command) -> None:
-    _, err = ended(1, command("simulate", SCAN, *LAUNCH, *ARGUMENTS))
+    _, err = ended(2, command("simulate", SCAN, *LAUNCH, *ARGUMENTS))
     assert "2 kernels; it has" in err
+    _, err = ended(2, command("simulate", SCAN, "--entry", "nope", *LAUNCH, *ARGUMENTS))
+    assert err == f"{SCAN}: kernel 'nope' is not in the PTX; it has scan, scan_in_place; choose one with --entry\n"
+
+
+@pytest.mark.nvcc
+def test_a_file_without_a_kernel(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty.cu").write_text("")
+    _, err = ended(2, command("simulate", str(tmp_path / "empty.cu"), "--grid", "1", "--block", "1"))
+    assert err.endswith('empty.cu: no kernel here; expected extern "C" __global__ void NAME(...) { ... }\n')
 
 
 @pytest.mark.nvcc
@@ -74,6 +88,72 @@ def launch(tmp_path: Path, *arguments: str) -> walk.Launch:
     file = tmp_path / "add.ptx"
     file.write_text(PTX)
     return walk.Launch(file, "", (1,), (1,), arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grid": (0,)}, "--grid 0: expected blocks: 1 to 2147483647 along x, 1 to 65535 along y, 1 to 65535 along z"),
+        ({"block": (2000,)}, "--block 2000: expected threads: 1 to 1024 along x, 1 to 1024 along y, 1 to 64 along z"),
+        ({"block": (64, 32)}, "--block 64,32: expected at most 1024 threads in a block, got 2048"),
+        ({"shared_bytes": 232449}, "--shared 232449: expected at most 232448 bytes, a block's limit on sm_90"),
+        ({"entry": "nope"}, "add.ptx: kernel 'nope' is not in the PTX; it has add; choose one with --entry"),
+    ],
+)
+def test_launches_that_no_gpu_takes(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        walk.simulate(replace(launch(tmp_path, *ADDS), **options))
+
+
+@pytest.mark.parametrize(
+    ("target", "most"), [("sm_90a", 232448), ("sm_80", 166912), ("sm_86", 101376), ("sm_72", 232448)]
+)
+def test_shared_memory_is_limited_by_the_target(tmp_path: Path, target: str, most: int) -> None:
+    asked = launch(tmp_path, *ADDS)
+    asked.file.write_text(PTX.replace("sm_90", target))
+    assert walk.simulate(replace(asked, shared_bytes=most)).ended
+    with pytest.raises(InputError, match=f"at most {most} bytes, a block's limit on {target}"):
+        walk.simulate(replace(asked, shared_bytes=most + 1))
+
+
+def test_shared_memory_of_the_kernel_counts_too(tmp_path: Path) -> None:
+    asked = launch(tmp_path, *ADDS)
+    asked.file.write_text(
+        PTX.replace("sm_90", "sm_80").replace("  ret;", "  .shared .b8 own[1024]; st.shared.f32 [own], %f2; ret;")
+    )
+    message = (
+        "kernel add: expected 0 to 166912 bytes of shared memory per block, got 1024 of the kernel's own and 166912"
+    )
+    with pytest.raises(InputError, match=message):
+        walk.simulate(replace(asked, shared_bytes=166912))
+
+
+def test_a_kernel_for_smaller_blocks(tmp_path: Path) -> None:
+    asked = launch(tmp_path, *ADDS)
+    asked.file.write_text(PTX.replace(".param .u64 n) {", ".param .u64 n) .maxntid 32 {"))
+    with pytest.raises(InputError, match="kernel add: expected at most 32 threads per block, got 64"):
+        walk.simulate(replace(asked, block=(64,)))
+
+
+def test_a_ptx_without_a_kernel(tmp_path: Path) -> None:
+    asked = launch(tmp_path)
+    asked.file.write_text(PTX.partition(".visible")[0])
+    with pytest.raises(InputError, match=r"add.ptx: no kernel here; expected .visible .entry NAME\(...\)"):
+        walk.simulate(asked)
+
+
+def test_a_full_disk_leaves_no_part_of_an_array(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file, save = launch(tmp_path).file, tmp_path / "out"
+    arguments = ("--array", ADDS[0], "--scalar", ADDS[1], "--scalar", ADDS[2])
+    monkeypatch.setattr(os, "fsync", full)
+    _, err = ended(2, command("simulate", str(file), "--grid", "1", "--block", "1", *arguments, "--save", str(save)))
+    assert err == f"{save}/x.npy: cannot be written (No space left on device); choose another --save\n"
+    assert list(save.iterdir()) == []
 
 
 def test_arguments_have_the_types_of_their_parameters(tmp_path: Path) -> None:

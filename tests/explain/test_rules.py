@@ -65,6 +65,14 @@ def test_how_often_one_of_several_inputs_is_read_is_not_claimed(make, inputs, br
     assert list(said(make("own", inputs=inputs, broadcast=broadcast, **loads)).values()) == [text]
 
 
+@pytest.mark.parametrize("launches", [1, 2])
+def test_requests_of_at_most_a_sector_do_not_tell_their_bytes(make, launches):
+    """Three reads of rows of two floats count 3 x 32 bytes over 8, as twelve would."""
+    loads = {"global_load_requests": 12 * M, "global_load_sectors": 12 * M, "global_load_ideal_sectors": 12 * M}
+    found = said(make("own", launches=launches, **loads), make("ft"))
+    assert not found.keys() & {"input read again", "bytes read again", "narrow loads"}
+
+
 def test_where_nothing_is_to_be_read_no_input_is_missed(make):
     """A kernel that writes all of the least traffic, such as a random mask."""
     loads = {"global_load_requests": 0, "global_load_sectors": 0, "global_load_ideal_sectors": 0}
