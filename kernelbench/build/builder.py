@@ -20,7 +20,7 @@ from kernelbench.build.facts import entry_facts
 from kernelbench.build.limits import kept_output, limit_advice, limit_compiler
 from kernelbench.build.request import BuildRequest, require_plain, rule_of, shown_path
 from kernelbench.core import processes
-from kernelbench.core.errors import BuildError, InputError
+from kernelbench.core.errors import BuildError, InputError, full_disk_advice
 from kernelbench.core.records import Binary, EntryFacts
 from kernelbench.core.sources import source_content
 
@@ -209,7 +209,7 @@ class _Compilers:
             if _KILLED.search(text):
                 more = "memory may have run out: end other programs, or give the container more memory"
                 raise _failure(f"{text}; {more}", shown, log, _Killed)
-            raise _failure(f"{text}{limit_advice(log)}{_disk_advice(log)}{_architecture_advice(log)}", shown, log)
+            raise _failure(f"{text}{_advice(log, workspace.parent)}", shown, log)
         return log
 
     def stop(self) -> None:
@@ -223,9 +223,8 @@ def _failure(text: str, command: Sequence[str], log: str, kind: type[BuildError]
     return kind(f"{text}\n  command: {shlex.join(command)}", command, log)
 
 
-def _disk_advice(log: str) -> str:
-    full = "No space left on device" in log or "Disk quota exceeded" in log
-    return "; free disk space where kernels are compiled, or name another folder in KERNELBENCH_CACHE" if full else ""
+def _advice(log: str, folder: Path) -> str:
+    return f"{limit_advice(log)}{full_disk_advice(log, folder)}{_architecture_advice(log)}"
 
 
 def _architecture_advice(log: str) -> str:

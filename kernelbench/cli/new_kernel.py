@@ -144,7 +144,9 @@ def _own(folder: Path) -> tuple[Path, ...]:
 
 
 def _require_new(catalog: Catalog, operation: str, start: str | None, name: str, folder: Path) -> None:
-    """InputError unless this can become an operation; a name like a known one is taken for a misspelling."""
+    """InputError unless this can become an operation; a name like a known one is taken for a misspelling, and that of
+    a suite for its operation."""
+    _require_no_suite(operation, name)
     if near := get_close_matches(operation, catalog.operations, n=1, cutoff=NEAR):
         text = "for an operation of your own choose a name that is less like it"
         raise InputError(f"unknown operation '{operation}'; did you mean '{near[0]}'? {text}")
@@ -156,6 +158,16 @@ def _require_new(catalog: Catalog, operation: str, start: str | None, name: str,
     if (folder / operation).exists():
         text = "is there and has no operation.py; choose another name, or delete it"
         raise InputError(f"{folder / operation}: {text}")
+
+
+def _require_no_suite(operation: str, name: str) -> None:
+    suite = places.SUITES / f"{operation}.yaml"
+    if not suite.is_file():
+        return
+    of = re.search(r"^operation: (\w+)$", suite.read_text(encoding="utf-8"), re.MULTILINE)
+    if of is None:
+        raise InputError(f"'{operation}' is a suite of several operations; for one of your own choose another name")
+    raise InputError(f"'{operation}' is a suite; its operation is '{of[1]}': kernelbench new {of[1]}/{name}")
 
 
 def _require_free(catalog: Catalog, operation: str, name: str) -> None:

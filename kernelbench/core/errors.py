@@ -16,12 +16,19 @@ KernelbenchError            shown as one message, never a traceback; its `exit_c
     +-- DeviceLost          the context is poisoned: nothing can be measured in it any more
 """
 
+import re
+import shutil
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from click import unstyle
+
+LEAST_ROOM = 2**24  # bytes; with less a compiler may find none, whose own files are gone when it has ended
+# Words of a compiler that say what went wrong. `collect2: error: ld returned 1 exit status` does not.
+_TOLD = re.compile(r"\b(?:error|fatal)\b(?!: ld returned)")
 
 
 class KernelbenchError(Exception):
@@ -36,7 +43,7 @@ class InputError(KernelbenchError):
     exit_code = 2
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Problem:
     """One mistake in a file: `suites/softmax.yaml:12: unknown key 'sqe' under 'axes'; ...`."""
 
@@ -50,10 +57,10 @@ class Problem:
 
 
 class ProblemsError(InputError):
-    """All mistakes found in one reading, in the order of their lines."""
+    """All mistakes found in one reading, in the order of their lines; those of one line as they were found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(problems))
+        self.problems = tuple(sorted(problems, key=lambda one: (one.path, one.line)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
@@ -128,6 +135,23 @@ def reason_of(error: BaseException) -> str:
         return words_of(error)
     kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
     return f"{kind}: {' '.join(unstyle(words_of(error)).split())}"
+
+
+def full_disk_advice(log: str, folder: Path) -> str:
+    """What to do where a compiler found no room for its files in `folder`; '' where it was no lack of room. Its log
+    lies there, too, and may be empty for the same reason."""
+    advice = "; free disk space where kernels are compiled, or name another folder in KERNELBENCH_CACHE"
+    if "No space left on device" in log or "Disk quota exceeded" in log:
+        return advice
+    full = not _TOLD.search(log) and _free_bytes(folder) < LEAST_ROOM
+    return f"; the disk of {folder} is full or nearly so{advice}" if full else ""
+
+
+def _free_bytes(folder: Path) -> float:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:  # the folder is gone, which is no lack of room
+        return inf
 
 
 def raised_at(error: BaseException, path: Path) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelbench.core import dtypes
-from kernelbench.core.contracts import Executable
+from kernelbench.core.contracts import POISON_BYTE, Executable
 from kernelbench.core.differences import Differences
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import BROADCAST, Arrays, ArraySpec, Check, Implementation, Tolerance
@@ -23,6 +23,7 @@ from kernelbench.measure.sampled_outputs import Written
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
 WORKSPACE_FACTOR = 10  # float64 slices in memory while one is checked, rounded up
 LIBRARY_FACTOR = 4.0  # times the tolerance: up to this a library is off by its own rounding, beyond it is wrong
+UNWRITTEN = "; it was probably never written (is the grid large enough?)"
 
 
 class _Errors:
@@ -38,11 +39,11 @@ class _Errors:
         self.worst_text = ""
         self.first = ""
 
-    def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences) -> None:
-        """Add a slice of `elements` that begins at `offset` of the flat array."""
+    def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences, advice: str) -> None:
+        """Add a slice of `elements` that begins at `offset` of the flat array. `advice`: about its first mismatch."""
         if found.first is not None and not self.first:
             place = spec.element(offset + found.first)
-            self.first = f"{place}: got {found.got:.7g}, expected {found.expected:.7g}"
+            self.first = f"{place}: got {found.got:.7g}, expected {found.expected:.7g}{advice}"
         self.elements += elements
         self.mismatches += found.mismatches
         self.max_absolute = _larger(self.max_absolute, found.max_absolute)
@@ -159,7 +160,8 @@ def check_outputs(data: CaseData, implementation: Implementation, outputs: Array
                 if not got.size:
                     continue
                 found = data.device.compare(got, spec.dtype, wanted, tolerance)
-                errors.add(spec, offset, int(got.size), sampled_outputs.placed(found, places))
+                advice = "" if spec.name in written else _advice(data, implementation, got, found)
+                errors.add(spec, offset, int(got.size), sampled_outputs.placed(found, places), advice)
                 if implementation.is_library and found.mismatches and errors.grade and found.worst == errors.worst:
                     errors.worst_text = _worst_text(data, spec.dtype, got, wanted, tolerance, found)
     grade = errors.grade if implementation.is_library else ""
@@ -177,6 +179,16 @@ def check_outputs(data: CaseData, implementation: Implementation, outputs: Array
         grade=grade,
         share_of_tolerance=errors.worst,
     )
+
+
+def _advice(data: CaseData, implementation: Implementation, got: Any, found: Differences) -> str:
+    """UNWRITTEN if the first mismatch still holds the bytes of a poisoned output; '' if not, and of a library's call,
+    whose grid nobody sets."""
+    if found.first is None or implementation.plan is None:
+        return ""
+    xp = data.device.xp
+    held = xp.ascontiguousarray(got[found.first : found.first + 1]).view(xp.uint8)
+    return UNWRITTEN if bool((held == POISON_BYTE).all()) else ""
 
 
 def _worst_text(data: CaseData, dtype: str, got: Any, wanted: Any, tolerance: Tolerance, found: Differences) -> str:

@@ -52,10 +52,14 @@ class Expression:
         except ZeroDivisionError:
             raise self._wrong("divides by zero") from None
 
-    def whole(self, names: Mapping[str, int | float]) -> int:
-        """Its value as an integer; OwnFileError for a fraction."""
+    def whole(self, names: Mapping[str, int | float], taker: str = "") -> int:
+        """Its value as an integer; OwnFileError for a fraction. `taker`: what takes it, as `n of k has type int`."""
         found = self.value(names)
         if found.denominator != 1:
+            number = self.tree.operand if isinstance(self.tree, ast.UnaryOp) else self.tree
+            if isinstance(number, ast.Constant):
+                todo = f", but {taker}: give an integer, or declare it as float" if taker else "; give an integer"
+                raise self._wrong(f"is no whole number{todo}")
             raise self._wrong(f"is {float(found):g}; round up with ceil(a / b), or down with a // b")
         return found.numerator
 

@@ -252,5 +252,6 @@ def _argument(
         raise OwnFileError(
             f"{own.path}: {entry} takes {shown(name)} as {shown(parameter.type)}; expected int, long long or float"
         )
-    value = float(said.value(names)) if "float" in parameter.dtype else said.whole(names)
-    return Scalar(parameter.dtype, value)
+    if "float" in parameter.dtype:
+        return Scalar(parameter.dtype, float(said.value(names)))
+    return Scalar(parameter.dtype, said.whole(names, f"{name} of {entry} has type {parameter.type}"))

@@ -84,11 +84,16 @@ def number_text(value: str) -> str:
 
 
 def case_labels(cases: Mapping[Key, Words], number: Callable[[str], str] = str) -> dict[Key, str]:
-    """The shortest text of each case that still tells the cases apart: `seq=16 float32`."""
-    return {
-        key: " ".join(word_texts(words, number)) or _full_text(cases[key].items())
-        for key, words in case_words(cases).items()
-    }
+    """The shortest text of each case that still tells the cases apart: `seq=16 float32`. A single extent has a name,
+    `n=1000` or `shape=1000`, since a bare number reads as a count."""
+    return {key: _label(words, cases[key], number) for key, words in case_words(cases).items()}
+
+
+def _label(words: Words, case: Words, number: Callable[[str], str]) -> str:
+    if words.keys() == {"shape"} and words["shape"].isdigit():
+        name = next(name for name, value in case.items() if value == words["shape"])  # axes stand before the shape
+        return f"{name}={number(words['shape'])}"
+    return " ".join(word_texts(words, number)) or _full_text(case.items())
 
 
 def without(words: Words, *names: str) -> tuple[tuple[str, str], ...]:

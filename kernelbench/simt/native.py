@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kernelbench.core import places, processes
-from kernelbench.core.errors import BuildError, InputError, NoCompiler, RunWarning
+from kernelbench.core.errors import BuildError, InputError, NoCompiler, RunWarning, full_disk_advice
 from kernelbench.core.workspaces import delete_old_workspaces, one_at_a_time, workspace
 from kernelbench.simt.interface import check
 
@@ -224,7 +224,8 @@ def _make(command: Sequence[str], target: Path) -> None:
             log = (folder / "output.txt").read_text(errors="replace")
             ended = f"{command[0]} ended with status {process.returncode} and said nothing of an error"
             first = next((line for line in log.splitlines() if "error" in line), ended)
-            raise BuildError(f"the simulator cannot be built: {first}", command, log)
+            advice = full_disk_advice(log, target.parent)
+            raise BuildError(f"the simulator cannot be built: {first}{advice}", command, log)
         made_hash = _hash_file(made)
         made_hash.write_text(sha256(made.read_bytes()).hexdigest())
         os.replace(made, target)

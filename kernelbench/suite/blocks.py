@@ -131,6 +131,9 @@ def _read_shape(fields: Fields) -> tuple[Extent, ...]:
 
 
 def _read_extent(fields: Fields, node: Node) -> Extent | None:
+    if isinstance(node, Value) and type(node.value) is int and abs(node.value) > MAX_INTEGER:
+        fields.problems.add(node.line, f"an extent must be at least 1 and below 2^63, got {describe_node(node)}")
+        return None
     if (text := as_text(node)) is None:
         fields.expected("shape", "a list of integers and axis names", node)
         return None

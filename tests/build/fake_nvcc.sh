@@ -3,7 +3,7 @@
 # the word REFUSE does not compile, one with SLEEP takes a minute, DAEMON leaves a process that holds its output for ten
 # seconds, too; LEFT leaves one and compiles. KILLED is ended by a signal, CICC has a part of it ended so; with ONCE
 # that happens the first time only.
-# FULL finds no room on the disk, GONE removes the cache while it compiles. READS names a file that it says it read,
+# FULL finds no room on the disk, SILENT fails without a word, GONE removes the cache while it compiles. READS names a file that it says it read,
 # UNLISTED makes it say nothing. WRITES adds a line to the source, CHATTY prints 5 MB before it fails.
 case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
 echo "$@" >> "{log}"
@@ -41,6 +41,7 @@ if grep -q FULL "$input"; then
   echo "compilation terminated."
   exit 1
 fi
+grep -q SILENT "$input" && exit 1
 if grep -q "TARGET" "$input"; then
   echo "nvcc fatal   : Unsupported gpu architecture '$(sed -n 's/.*TARGET //p' "$input")'"
   exit 1

@@ -1,6 +1,8 @@
 import shlex
+import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,6 +112,14 @@ def test_a_full_disk_that_nvcc_meets_is_told_with_what_to_do(fake_nvcc, kernel):
     assert first.startswith("<built-in>: fatal error: when writing output to ")
     assert first.endswith("No space left on device; free disk space where kernels are compiled, or name another "
                           "folder in KERNELBENCH_CACHE")  # fmt: skip
+
+
+def test_a_full_disk_that_keeps_nvccs_words_from_being_written_is_told_too(fake_nvcc, kernel, tmp_path, monkeypatch):
+    said = "nvcc ended with status 1 and said nothing"
+    assert str(fake_nvcc.refused(kernel("SILENT\n"))).splitlines()[0] == said
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+    first = str(fake_nvcc.refused(kernel("SILENT\n"))).splitlines()[0]
+    assert first.startswith(f"{said}; the disk of {tmp_path / 'cache'} is full or nearly so; free disk space where ")
 
 
 @pytest.mark.parametrize(

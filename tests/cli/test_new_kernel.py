@@ -103,6 +103,8 @@ def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
         ("scan/mine", "naive", "--from naive: 'scan' is new, and has none to copy; the operations are bias_add, "),
         ("scan/operation", None, "'scan/operation' is taken: it says what is computed"),
         ("other/mine", None, "is there and has no operation.py"),
+        ("reduce/x", None, "'reduce' is a suite; its operation is 'reduce_sum': kernelbench new reduce_sum/x"),
+        ("bert_base_step/x", None, "'bert_base_step' is a suite of several operations; for one of your own choose"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_says_why(name: str, start: str | None, expected: str, tmp_path: Path) -> None:

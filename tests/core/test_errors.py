@@ -1,8 +1,12 @@
-"""How an error of others becomes the reason of a row."""
+"""How an error of others becomes the reason of a row, the order of mistakes, and advice on a full disk."""
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from kernelbench.core.errors import DeviceError, reason_of
+from kernelbench.core.errors import DeviceError, Problem, ProblemsError, full_disk_advice, reason_of
 
 
 @pytest.mark.parametrize(
@@ -18,3 +22,35 @@ from kernelbench.core.errors import DeviceError, reason_of
 )
 def test_a_reason_has_no_colours_and_one_line(error: Exception, reason: str) -> None:
     assert reason_of(error) == reason
+
+
+def test_mistakes_are_told_by_line_and_those_of_one_line_as_they_were_found() -> None:
+    found = [("b", 1, "x"), ("a", 2, "10 is wrong"), ("a", 1, "y"), ("a", 2, "9 is wrong"), ("a", 2, "1 more")]
+    error = ProblemsError([Problem(Path(path), line, text) for path, line, text in found])
+    assert str(error).splitlines() == ["a:1: y", "a:2: 10 is wrong", "a:2: 9 is wrong", "a:2: 1 more", "b:1: x"]
+
+
+@pytest.mark.parametrize(
+    ("log", "free", "advised"),
+    [
+        ("x: fatal error: No space left on device", 2**40, True),
+        ("", 0, True),
+        ("x.cu(3): warning: declared but never used", 0, True),
+        ("collect2: error: ld returned 1 exit status", 2**20, True),
+        ("", 2**40, False),
+        ("x.cu(3): error: identifier is undefined", 0, False),
+        ("nvcc fatal   : unknown option", 0, False),
+    ],
+)
+def test_a_compiler_that_a_full_disk_made_silent_is_told_from_one_that_says_why(
+    log: str, free: int, monkeypatch: pytest.MonkeyPatch, *, advised: bool
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    advice = full_disk_advice(log, Path("/cache"))
+    assert ("; free disk space where kernels are compiled, or name another folder in KERNELBENCH" in advice) == advised
+    assert ("/cache is full or nearly so" in advice) == (advised and "No space" not in log)
+    assert bool(advice) == advised
+
+
+def test_a_folder_that_is_gone_is_no_full_disk(tmp_path: Path) -> None:
+    assert full_disk_advice("", tmp_path / "gone") == ""

@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 from kernelbench.core import dtypes
-from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, Launch, LaunchPlan, Origin
+from kernelbench.core.records import (
+    Arrays,
+    Binary,
+    Case,
+    Check,
+    EntryFacts,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+)
 from kernelbench.measure import verify
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.case_run import CaseRun, Settings
@@ -20,6 +30,7 @@ from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice, implementation
+from tests.fake_simulator import FakeSimulator
 from tests.kernels.fakes import softmax
 
 OPERATION = catalog().operations["softmax"]
@@ -157,6 +168,41 @@ def test_the_message_names_the_first_wrong_element() -> None:
     result = run_case(one_nan)
     assert result.reason.startswith("1 of 384 elements wrong, first y[2, 1, 17]: got nan, expected 0.")
     assert result.check.max_absolute_error is None
+
+
+def launched() -> Planned:
+    """A kernel with a grid, which FakeDevice never looks at."""
+    return Planned(Implementation("one", "one", Origin("test"), plan=lambda case, device: LaunchPlan()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_element_that_was_never_written_is_told_with_what_to_look_at(dtype: str) -> None:
+    def last_missing(arrays: Arrays) -> None:
+        x = dtypes.widen(np, arrays["x"], dtype)
+        arrays["y"][:-1] = dtypes.narrow(np, softmax(x).astype(np.float32), dtype)[:-1]
+
+    case = replace(CASE, dtype=dtype)
+    result = run_case(last_missing, case, planned=launched(), precision=None)
+    assert result.reason.startswith("96 of 384 elements wrong, first y[3, 0, 0]: got nan, expected 0.0")
+    assert result.reason.endswith("; it was probably never written (is the grid large enough?)")
+    library = run_case(last_missing, case, precision=None)
+    assert library.reason.startswith("96 of 384 elements wrong, first y[3, 0, 0]: got nan, expected 0.0")
+    assert "never written" not in library.reason, "its grid is none of the user's business"
+
+
+@pytest.mark.parametrize("kernel", [one_nan, zeros])
+def test_an_element_that_was_written_is_not_called_unwritten(kernel: Callable[[Arrays], None]) -> None:
+    result = run_case(kernel, planned=launched(), precision=None)
+    assert result.status == "wrong"
+    assert "never written" not in result.reason
+
+
+def test_nan_that_a_sample_of_the_blocks_wrote_is_not_called_unwritten() -> None:
+    device = FakeSimulator({})
+    device.ranges = np.array([[0, CASE.elements]])
+    result = run_case(last_row_missing, device=device, planned=launched(), precision=None)
+    assert result.reason.startswith("96 of 384 elements wrong, first y[3, 0, 0]: got nan, expected 0.0")
+    assert "never written" not in result.reason
 
 
 def checked(device: FakeDevice, first: float | None = None) -> Check:

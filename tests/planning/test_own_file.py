@@ -50,6 +50,8 @@ def test_arithmetic_is_exact(text: str, value: int) -> None:
     [
         ("row", "--grid: 'row': unknown name 'row'; did you mean 'rows'?"),
         ("n / 256", "--grid: 'n / 256': is 14.0625; round up with ceil(a / b), or down with a // b"),
+        ("0.5", "--grid: '0.5': is no whole number; give an integer"),
+        ("-1.5", "--grid: '-1.5': is no whole number; give an integer"),
         ("n // 0", "--grid: 'n // 0': divides by zero"),
         ("n * n * n * n * n * n * n", "passes 2^63"),
         ("n ** 2", "--grid: 'n ** 2': is not made of numbers, names, + - * / // %"),
@@ -135,6 +137,11 @@ def test_arrays_go_by_their_names_or_in_order_and_args_overrule(tmp_path: Path) 
         ("const float* x, float* y", {"args": "x, z"}, "y of k is a pointer, and 'z' no array; expected one of x, y"),
         ("const float* x, float* y", {"grid": "row"}, "--grid: 'row': unknown name 'row'; did you mean 'rows'?"),
         ("const float* x, float* y", {"block": "n / 7"}, "--block: 'n / 7': is 514.286; round up with ceil"),
+        (
+            "const float* x, float* y, int columns",
+            {"args": "x, y, 0.5"},
+            "--args: '0.5': is no whole number, but columns of k has type int: give an integer, or declare it as float",
+        ),
         ("const float* x, float* y", {"shared": "1, 2"}, "--shared: shared takes at most 1 values, got 2"),
     ],
 )

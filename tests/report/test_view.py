@@ -51,6 +51,16 @@ def test_case_labels_of_a_single_case():
     }
 
 
+def test_a_single_extent_is_named_since_a_bare_number_reads_as_a_count():
+    sized, plain = "n=1000 shape=1000 axis=-1 dtype=float32", "shape=1000 axis=-1 dtype=float32"
+    halves = ["half=500 shape=1000 axis=-1 dtype=float32", "half=500 shape=1001 axis=-1 dtype=float32"]
+    assert list(view.case_labels(cases_of([sized])).values()) == ["n=1000"]
+    assert list(view.case_labels(cases_of([plain])).values()) == ["shape=1000"]
+    assert list(view.case_labels(cases_of(halves)).values()) == ["shape=1000", "shape=1001"]
+    large = {"a": {"n": "65536", "shape": "65536", "axis": "-1"}}
+    assert view.case_labels(large, view.number_text) == {"a": "n=2¹⁶"}
+
+
 def test_shown_method_is_graph_only_where_every_implementation_has_it(synthetic_run):
     case = synthetic_run.rows[0].case
     assert view.shown_methods(synthetic_run.rows)[case, "cold"] == "graph"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -207,6 +209,17 @@ def test_a_compiler_that_is_ended_leaves_nothing_half_made(
     with pytest.raises(BuildError, match=said):
         native.built()
     assert made(small) == set()
+
+
+def test_a_full_disk_that_keeps_the_compilers_words_from_being_written_is_told_with_what_to_do(
+    small: Path, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in("exit 1")
+    with pytest.raises(BuildError, match=r"ended with status 1 and said nothing of an error$"):
+        native.built()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+    with pytest.raises(BuildError, match=r"of an error; the disk of .*/simulator is full .*KERNELBENCH_CACHE$"):
+        native.built()
 
 
 def test_a_compiler_of_another_machine_is_named(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def test_mistakes_are_told_with_their_line(problems, changed, text, message):
 def test_what_the_operation_has_no_meaning_for_is_refused_with_the_reason(problems, changed):
     text = changed("baseline: ft", "inputs: [masked, large]")
     assert problems(text.replace("operation: softmax", "operation: relu").replace("ft, oneflow", "naive")) == [
-        "7: relu has no large inputs: it does not say how large its inputs may be",
         "7: relu has no masked inputs: it has no rows",
+        "7: relu has no large inputs: it does not say how large its inputs may be",
     ]
 
 
