@@ -28,11 +28,12 @@ class Answer:
 
 
 def _baseline_of(run: Run, names: Sequence[str]) -> str:
-    """That of the suite, or the first implementation; with a warning where the run never had the suite's."""
-    own = str(run.environment.get("baseline"))
+    """That of the suite, or the first implementation; with a warning where the suite does not have it."""
+    own = run.environment.get("baseline")
     if own in names:
-        return own
-    if "baseline" in run.environment and own not in (run.environment.get("implementations") or {}):
+        return str(own)
+    suite = run.environment.get("contents") or {}  # whole, also where --only left implementations out
+    if own and own not in suite.get("implementations", [own]):
         where = f"{run.folder / ENVIRONMENT_FILE}: no row is of the baseline '{own}'"
         warnings.warn(f"{where}; '{names[0]}' is taken, --baseline takes another one", RunWarning, stacklevel=2)
     return names[0]

@@ -28,15 +28,18 @@ def judge_claims(
     `counted`: counts of the simulator by case and implementation, where the run itself has none.
     """
     if ids is None:
-        ids = list(_known(run, ledger)) or [claim.id for claim in ledger.values() if run.suite in claim.suites]
+        named = run.environment.get("claims") or []
+        ids = list(
+            _known(run, ledger, named) if named else (one.id for one in ledger.values() if run.suite in one.suites)
+        )
     measured = Measured(run, counted_of_run(run) or counted)
     return [_judge_one(measured, _entry(ledger, id_)) for id_ in ids]
 
 
-def _known(run: Run, ledger: Ledger) -> Iterator[str]:
+def _known(run: Run, ledger: Ledger, ids: Sequence[str]) -> Iterator[str]:
     """The claims that environment.json names, without those that this ledger does not have but another might."""
-    for id_ in run.environment.get("claims") or []:
-        if id_ in ledger or not is_suite_name(id_):
+    for id_ in ids:
+        if id_ in ledger or not is_suite_name(id_):  # names of claims and of suites are of the same kind
             yield id_
             continue
         where = f"{run.folder / ENVIRONMENT_FILE}: claim '{id_}' is not in this ledger and is left out"

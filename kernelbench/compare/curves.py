@@ -21,7 +21,7 @@ def judge_curve(asked: Asked) -> ClaimVerdict:
     first = next(iter(bands))
 
     def one(text: str, points: Mapping[int, MeasuredCase]) -> CaseVerdict:
-        timed = asked.timed_alike({point: (case, name) for point, case in sorted(points.items())})
+        timed = asked.timed_alike({point: (case, name) for point, case in sorted(points.items())}, (base, *bands))
         if absent := [point for point in (base, *bands) if point not in timed]:
             return _missing(asked, points, text, name, along, absent)
         shares = {point: speedup(timed[base], found, one_case=False) for point, found in timed.items()}
@@ -68,10 +68,11 @@ def _missing(
     asked: Asked, points: Mapping[int, MeasuredCase], text: str, name: str, along: str, absent: Sequence[int]
 ) -> CaseVerdict:
     there = [points[point] for point in absent if point in points]
-    if there:
-        return replace(asked.missing(there[0], name), label=text)
+    if untimed := [case for case in there if not asked.timed(case, name)]:
+        return replace(asked.missing(untimed[0], name), label=text)
     values = ", ".join(map(str, absent))
-    return CaseVerdict(next(iter(points.values())).key, text, None, f"no case with {along} {values}")
+    said = f"{name}: not timed by one method at {along} {values}" if there else f"no case with {along} {values}"
+    return CaseVerdict(next(iter(points.values())).key, text, None, said)
 
 
 def _steps(points: Sequence[Timed], trend: str) -> list[bool | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, TypeVar
 
 from kernelbench.compare import verdicts
@@ -41,12 +42,20 @@ class Asked:
         """The cold times of an implementation, by its best method."""
         return self.measured.best_method(case.key, name, CACHE)
 
-    def timed_alike(self, wanted: Mapping[Key, tuple[MeasuredCase, str]]) -> dict[Key, Timed]:
-        """The cold times of implementations on cases, as far as they have one, all by one method."""
+    def timed_alike(
+        self, wanted: Mapping[Key, tuple[MeasuredCase, str]], needed: Collection[Key] | None = None
+    ) -> dict[Key, Timed]:
+        """The cold times of implementations on cases by one method, as far as they have one: by the best that those of
+        `needed` share, or all."""
         found = {key: self.measured.times(case.key, name, CACHE) for key, (case, name) in wanted.items()}
-        found = {key: times for key, times in found.items() if times}
-        method = shared_method(*found.values())
-        return {key: times[method] for key, times in found.items()} if method else {}
+        method = shared_method(*(times for key, times in found.items() if times and (not needed or key in needed)))
+        return {key: times[method] for key, times in found.items() if method in times} if method else {}
+
+    def _is_short(self, case: MeasuredCase, names: Sequence[str]) -> bool:
+        """Whether a side of a ratio of these is near the floor, by the method of that ratio."""
+        pairs: list[tuple[str, ...]] = [*combinations(names, 2)] or [(name,) for name in names]
+        sides = (self.timed_alike({name: (case, name) for name in pair}).values() for pair in pairs)
+        return any(side.floor_limited for pair in sides for side in pair)
 
     def speedup(self, case: MeasuredCase, baseline: str, name: str) -> Ratio | None:
         """Time of `baseline` over that of `name`, both cold; None where one has none."""
@@ -86,7 +95,7 @@ class Asked:
             verdict = one(case)
             if verdict is None:
                 found.append(self.missing(case, *names))
-            elif any(one.floor_limited for one in self.timed_alike({name: (case, name) for name in timed}).values()):
+            elif self._is_short(case, timed):
                 found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
             else:
                 found.append(verdict)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.judging import Asked, all_met, at_most, case_verdict, interval_text, spread_of
-from kernelbench.compare.measured import SAME, MeasuredCase
+from kernelbench.compare.measured import SAME, MeasuredCase, speedup
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 
@@ -56,9 +56,7 @@ def judge_level(asked: Asked) -> ClaimVerdict:
         if len(times) < len(names):
             return None
         slowest, fastest = (choose(times, key=lambda name: times[name].median_s) for choose in (max, min))
-        ratio = asked.speedup(case, slowest, fastest)
-        if ratio is None:
-            return None
+        ratio = speedup(times[slowest], times[fastest])
         published = asked.published_times(case, *names)
         spread = max(published) / min(published) if published else None
         text = f"{slowest} takes {interval_text(ratio)} times the time of {fastest}"

@@ -140,7 +140,7 @@ def reason_of(error: BaseException) -> str:
 def full_disk_advice(log: str, folder: Path) -> str:
     """What to do where a compiler found no room for its files in `folder`; '' where it was no lack of room. Its log
     lies there, too, and may be empty for the same reason."""
-    advice = "; free disk space where kernels are compiled, or name another folder in KERNELBENCH_CACHE"
+    advice = "; free disk space, or name another folder in KERNELBENCH_CACHE"
     if "No space left on device" in log or "Disk quota exceeded" in log:
         return advice
     full = not _TOLD.search(log) and _free_bytes(folder) < LEAST_ROOM

@@ -92,7 +92,9 @@ class Run:
     @cached_property
     def samples_by_row(self) -> Mapping[RowKey, tuple[numpy.ndarray, numpy.ndarray]]:
         """Seconds and rounds of each row that has raw samples."""
-        return samples_by_row(self.samples)
+        table = self.samples  # which may have made them
+        made: Mapping[RowKey, tuple[numpy.ndarray, numpy.ndarray]] | None = self.__dict__.get("samples_by_row")
+        return samples_by_row(table) if made is None else made
 
 
 def results_file(folder: Path) -> Path:

@@ -136,7 +136,7 @@ def launch_configuration(
         raise DeviceError(f"kernel {program.name}: expected at most {min(limits)} threads per block, got {threads}")
     required = (*program.required_threads, 1, 1, 1)[:3]
     if program.required_threads and found.block != required:  # a GPU compares axis by axis
-        raise DeviceError(f"kernel {program.name}: got block {found.block}, exactly {required} is expected")
+        raise DeviceError(f"kernel {program.name}: expected exactly {required} threads per block, got {found.block}")
     if not 0 <= found.shared_bytes <= most_shared or shared_bytes < 0:
         raise DeviceError(
             f"kernel {program.name}: expected 0 to {most_shared} bytes of shared memory per block, got "

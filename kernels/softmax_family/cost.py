@@ -63,7 +63,7 @@ class Quantities:
     waiting: float  # 1 where blocks exchange through memory
     warps: float
     elements: float
-    half: float  # 1 for types of two bytes, whose elements are worked on in pairs
+    half: float  # 1 for types of two bytes, but for packs of one element, which is worked on like a float
     again: float  # share of the elements whose exponentials are computed twice
     pairs: float  # of a maximum and a sum, that blocks join or send
     spilled: float  # registers of a thread for which there is no room

@@ -110,7 +110,7 @@ def test_a_compiler_that_was_killed_beside_others_is_tried_again_alone(fake_nvcc
 def test_a_full_disk_that_nvcc_meets_is_told_with_what_to_do(fake_nvcc, kernel):
     first = str(fake_nvcc.refused(kernel("FULL\n"))).splitlines()[0]
     assert first.startswith("<built-in>: fatal error: when writing output to ")
-    assert first.endswith("No space left on device; free disk space where kernels are compiled, or name another "
+    assert first.endswith("No space left on device; free disk space, or name another "
                           "folder in KERNELBENCH_CACHE")  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def test_a_full_disk_that_keeps_nvccs_words_from_being_written_is_told_too(fake_
     assert str(fake_nvcc.refused(kernel("SILENT\n"))).splitlines()[0] == said
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
     first = str(fake_nvcc.refused(kernel("SILENT\n"))).splitlines()[0]
-    assert first.startswith(f"{said}; the disk of {tmp_path / 'cache'} is full or nearly so; free disk space where ")
+    assert first.startswith(f"{said}; the disk of {tmp_path / 'cache'} is full or nearly so; free disk space, ")
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,18 @@ def test_a_claim_that_only_a_newer_ledger_has_is_left_out_with_a_warning(build, 
 def test_a_baseline_that_no_row_has_is_replaced_with_a_warning(build, ledger, published_case):
     build.time(published_case(16), "ft", 20)
     run = build.write()
-    gone = replace(run, environment={**run.environment, "baseline": "gone"})
+    contents = {"cases": {}, "implementations": ["ft"], "baseline": "gone", "step": []}
+    gone = replace(run, environment={**run.environment, "baseline": "gone", "contents": contents})
     with pytest.warns(
         RunWarning, match="no row is of the baseline 'gone'; 'ft' is taken, --baseline takes another one"
     ):
         judge_run(gone, ledger=ledger)
-    left_out = replace(gone, environment={**gone.environment, "implementations": {"gone": {}}})
+    only = replace(gone, environment={**gone.environment, "contents": {**contents, "implementations": ["gone", "ft"]}})
+    none = replace(run, environment={**run.environment, "baseline": None, "contents": {**contents, "baseline": None}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        judge_run(left_out, ledger=ledger)  # as --only leaves it out
+        judge_run(only, ledger=ledger)  # as --only leaves it out
+        judge_run(none, ledger=ledger)  # of a suite without a baseline
 
 
 def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_case, tmp_path):

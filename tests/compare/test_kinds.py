@@ -135,6 +135,16 @@ def test_a_case_is_too_short_by_the_method_of_its_ratio(build):
     assert judged(build, claim_of(**FASTER)).verdict == "not decided"
 
 
+def test_a_case_is_too_short_where_one_of_its_ratios_is(build):
+    build.floor_s = 2e-6
+    case = build.case(1, 8, axes={"n": 8})
+    for name in ("a", "b"):
+        build.time(case, name, 5.9)
+        build.time(case, name, 9, method="events")
+    build.time(case, "c", 30, method="events")
+    assert judged(build, claim_of("level", names=["a", "b", "c"], direction=None, size=WITHIN)).verdict == "not decided"
+
+
 def test_a_slow_side_near_nothing_but_a_fast_side_near_the_floor_does_not_count(build):
     build.floor_s = 2e-6
     timed(build, {"new": 5, "old": 100})
@@ -362,11 +372,12 @@ def test_a_curve_with_a_point_near_the_floor_does_not_count(build):
 
 def test_the_slowest_and_the_fastest_of_a_level_are_so_by_one_method(build):
     case = build.case(1, 8, axes={"n": 8})
-    for name, time in {"a": 100, "b": 101, "c": 120}.items():
+    for name, time in {"a": 130, "b": 108, "c": 110}.items():
         build.time(case, name, time, method="events")
-    build.time(case, "c", 100)  # by graph, which the others have not
+    for name in ("a", "b"):
+        build.time(case, name, 100)  # by graph, which the third has not
     answer = judged(build, claim_of("level", names=["a", "b", "c"], direction=None, size=WITHIN))
-    assert answer.cases[0].measured == pytest.approx(1.2, rel=1e-3)
+    assert answer.cases[0].measured == pytest.approx(130 / 108, rel=1e-3)
 
 
 def test_a_curve_is_of_one_method_although_some_points_have_a_better_one(build):
@@ -375,6 +386,17 @@ def test_a_curve_is_of_one_method_although_some_points_have_a_better_one(build):
     build.time(point(64), "copy", 90)  # by graph
     (case,) = judged(build, claim_of(**CURVE)).cases
     assert case.measured == pytest.approx(100 / 105, rel=1e-3)
+
+
+def test_a_point_that_the_claim_does_not_ask_for_takes_no_other_away(build):
+    for warps, time in {4: 200, 10: 105, 64: 100}.items():
+        build.time(point(warps), "copy", time)
+    build.time(point(32), "copy", 99, method="events")
+    assert judged(build, claim_of(**CURVE)).verdict == "holds"
+    build.time(point(64), "copy", 100, method="events")
+    build.rows = [row for row in build.rows if (row["case"], row["method"]) != (point(64).key, "graph")]
+    build.samples = [one for one in build.samples if one[0] != point(64).key or one[2] == "events"]
+    assert "copy: not timed by one method at warps 64, 10, 4" in judged(build, claim_of(**CURVE)).sentence
 
 
 def test_points_that_are_missing_are_named(build):
