@@ -26,7 +26,7 @@ PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json
 LIBRARY, DEPENDENCIES = "library.so", "dependencies.json"
 _BESIDE = (FACTS, DEPENDENCIES, COMMAND)
 _KERNELS, _HOST_CODE = (PTX, CUBIN, *_BESIDE), (LIBRARY, *_BESIDE)  # the files of both kinds of entries
-_FORMAT = 6  # to be raised when the files of an entry or the meaning of its facts change
+_FORMAT = 7  # to be raised when the files of an entry or the meaning of its facts change
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Entry:
 
 
 def request_key(request: BuildRequest, compiler: Compiler, source: str) -> str:
-    """Hash of a request; `source` is the hash of the source's content. Paths are not part of it, so that a moved
-    checkout finds its entries."""
+    """Hash of a request; `source` is the hash of the source's content. Folders are not part of it, so that a moved
+    checkout finds its entries; the file's name is, because the PTX has it."""
     parts = [
         _FORMAT,
         [compiler.version, compiler.environment],
-        [request.architecture, request.flags, request.host_code, request.define_options, source],
+        [request.architecture, request.flags, request.host_code, request.define_options, request.source.name, source],
     ]
     return sha256(json.dumps(parts).encode()).hexdigest()
 

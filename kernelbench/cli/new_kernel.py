@@ -6,7 +6,7 @@ For an operation that does not exist yet, also the files of the operation.
 import ast
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,11 +20,12 @@ from kernelbench.planning.catalog import Catalog, is_name, load_catalog
 TEMPLATES = Path(__file__).with_name("templates")  # of a new operation
 FOLDER = Path("kernels")  # of the user's kernels, unless another is named
 NEAR = 0.8  # a new name this similar to a known one is taken for a misspelling
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 _SOURCE = """\
 // {name}: your own {operation}. As written it is a copy of {start}, and right; change it bit by bit.
 //   is it right    kernelbench check {suite} {option}--only {name}
-//   how fast       kernelbench run {suite} {option}--only {name},{start},copy
+//   how fast       kernelbench run {suite} {option}--only {timed}
 // {name}.py says which kernel is launched, with which grid, block and arguments. The two must agree:
 //   kernels      are extern "C" __global__, so that the plan can name them
 //   arguments    come in the plan's order: arrays by their names, as pointers to device memory, then scalars
@@ -73,7 +74,7 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Wr
     origin = _start_of(catalog, operation, start)
     assert origin.source is not None
     source = folder / operation / f"{own}.cu"
-    words = _words(operation, own, origin.name, folder)
+    words = _words(catalog, operation, own, origin.name, folder)
     texts = {
         source: _SOURCE.format(**words) + _device_code(origin.source, operation, own),
         source.with_suffix(".py"): _PLAN.format(**words) + _plan_code(origin, operation, own),
@@ -82,7 +83,7 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Wr
     suite, option = words["suite"], words["option"]
     commands = (
         f"kernelbench check {suite} {option}--only {own}",
-        f"kernelbench run {suite} {option}--only {own},{origin.name},copy",
+        f"kernelbench run {suite} {option}--only {words['timed']}",
     )
     return Written(source, source.with_suffix(".py"), origin.name, commands)
 
@@ -92,8 +93,8 @@ def _new_operation(operation: str, name: str, folder: Path) -> Written:
     shipped = folder.resolve() == places.KERNELS.resolve()
     suite = places.SUITES / f"{operation}.yaml" if shipped else folder / operation / f"{operation}.yaml"
     words = {
-        "suite": operation if shipped else shlex.quote(one_line(str(suite))),
-        "option": "" if shipped else f"--kernels {shlex.quote(one_line(str(folder)))} ",
+        "suite": operation if shipped else _quoted(suite),
+        "option": "" if shipped else f"--kernels {_quoted(folder)} ",
     }
     texts = _operation_texts(operation, name, folder, suite, words)
     _write(texts)
@@ -199,18 +200,40 @@ def _lines(one: Implementation) -> int:
     return sum(len(text.splitlines()) for _, text in sources.source_texts(one.source))
 
 
-def _words(operation: str, name: str, start: str, folder: Path) -> dict[str, str]:
-    """What the comments say: a suite of this operation, and the option that finds the folder."""
-    named = places.SUITES / f"{operation}.yaml"
-    users = sorted(path for path in places.SUITES.glob("*.yaml") if f"\noperation: {operation}\n" in path.read_text())
-    suite = operation if named.is_file() or not users else users[0].stem
-    option = "" if folder.resolve() == places.KERNELS.resolve() else f"--kernels {shlex.quote(one_line(str(folder)))} "
-    return {"operation": operation, "name": name, "start": start, "suite": suite, "option": option}
+def _words(catalog: Catalog, operation: str, name: str, start: str, folder: Path) -> dict[str, str]:
+    """What the comments and commands say: a suite of this operation, the option that finds the folder, whom to time."""
+    option = "" if folder.resolve() == places.KERNELS.resolve() else f"--kernels {_quoted(folder)} "
+    there = [one for one in (start, "copy") if one in catalog.implementations[operation]]
+    return {
+        "operation": operation,
+        "name": name,
+        "start": start,
+        "suite": _suite_of(operation, folder),
+        "option": option,
+        "timed": ",".join(dict.fromkeys((name, *there))),
+    }
+
+
+def _suite_of(operation: str, folder: Path) -> str:
+    """As a command names it: kernelbench's own suite of this name or operation, else that beside the user's
+    operation."""
+    if (places.SUITES / f"{operation}.yaml").is_file():
+        return operation
+    for suite in sorted(places.SUITES.glob("*.yaml")):
+        if f"\noperation: {operation}\n" in suite.read_text(encoding="utf-8"):
+            return suite.stem
+    beside = folder / operation / f"{operation}.yaml"
+    return _quoted(beside) if beside.is_file() else operation
+
+
+def _quoted(path: Path) -> str:
+    """As a word of a command."""
+    return shlex.quote(one_line(str(path)))
 
 
 def _device_code(source: Path, operation: str, name: str) -> str:
     """The .cu with its kernels renamed, and headers beside it found from elsewhere."""
-    text = _renamed(source.read_text(encoding="utf-8"), operation, source.stem, name)
+    text = _renamed(source.read_text(encoding="utf-8"), operation, source.stem, name, _header_words(source))
     beside = {path.name for path in source.parent.glob("*.cuh")}
     return re.sub(
         r'#include "([^"/]+)"',
@@ -241,9 +264,20 @@ def _plan_code(start: Implementation, operation: str, name: str) -> str:
     )
 
 
-def _renamed(text: str, operation: str, stem: str, name: str) -> str:
-    """Kernels are called operation, file, variant: `softmax_naive_f32`."""
-    return re.sub(rf"\b{operation}_{stem}(?=_|\b)", f"{operation}_{name}", text)
+def _header_words(source: Path) -> Set[str]:
+    """The words of the headers that a .cu includes, comments left out, and of their names."""
+    _, *headers = sources.source_texts(source)
+    texts = [f"{spelled}\n{_COMMENT.sub(' ', text.decode(errors='replace'))}" for spelled, text in headers]
+    return {word for text in texts for word in re.findall(r"\w+", text)}
+
+
+def _renamed(text: str, operation: str, stem: str, name: str, kept: Set[str] = frozenset()) -> str:
+    """Kernels are called operation, file, variant: `softmax_naive_f32`. What is `kept` has its name elsewhere."""
+    return re.sub(
+        rf"\b{operation}_{stem}(_\w*|\b)",
+        lambda match: match[0] if match[0] in kept else f"{operation}_{name}{match[1]}",
+        text,
+    )
 
 
 def _is_implementations(statement: ast.stmt) -> bool:

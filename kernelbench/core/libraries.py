@@ -30,7 +30,6 @@ PEER_PACKAGES = {
     "cudnn": ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     "cupy": ("cupy-cuda12x", "cupy-cuda13x"),
     "cub": ("cub",),
-    "copy": ("cupy-cuda12x", "cupy-cuda13x"),  # copy_memcpy
 }
 # Folders below our own cache for what libraries compile and tune, so that the next run finds it. Libraries tell entries
 # apart by source, version and GPU.

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -153,12 +153,22 @@ def stop(fleet: str) -> int:
     return len(stopped)
 
 
+def require_names(names: Iterable[str]) -> None:
+    """InputError for the name of a suite or a run that workers of other hosts would not take for a folder."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"{name!r:.150}: hosts of a cluster make a folder of this name; expected letters, digits, '.', '_' and "
+                "'-', a letter or a digit first"
+            )
+
+
 def _checked(job: Job, gpu: Gpu | None, *, local: bool) -> Path:
     """The suite's file on this host; RefusedJob unless it is the client's, and all that the job asks for is allowed."""
     if gpu is None or gpu.resource != job.resource:
         raise RefusedJob(f"this worker has {gpu.resource if gpu else 'no GPU'}, not {job.resource}")
     names = (job.fleet, job.label, job.name)
-    if not all(_NAME.fullmatch(name) for name in names) or not (local or job.name == job.suite):
+    if not local and not (all(_NAME.fullmatch(name) for name in names) and job.name == job.suite):  # it names folders
         raise RefusedJob(f"names cannot be those of a fleet, a GPU and a suite: {', '.join(names)!r:.200}")
     if not local:
         _check_options(job.options)

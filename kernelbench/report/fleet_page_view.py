@@ -94,8 +94,11 @@ class FleetView:
         if len(nothing) == len(self.labels):
             return nothing
         gpus = number_of(len(self.labels) - len(nothing), "simulated GPU")
+        counted = f"{gpus} counted what kernels do and timed nothing"
+        if len(self.labels) - len(nothing) == 1:
+            return [f"{counted}.", *nothing]
         differing = f"{number_of(len(self.counts), 'count')} and {number_of(len(self.bounds), 'lower bound')} differ"
-        return [f"{gpus} counted what kernels do and timed nothing: {differing}.", *nothing]
+        return [f"{counted}: {differing}.", *nothing]
 
 
 def _decided_text(decided: int, claims: int, flips: int, gpus: int) -> str:
@@ -192,7 +195,8 @@ def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
         found = {label: tightest_bound(one, gpus[label]) for label, one in counted.items()}
         values = {label: one.seconds if one else None for label, one in found.items()}
         texts = {label: f"{time_text(one.seconds)}, {one.resource}" if one else "" for label, one in found.items()}
-        yield CountLine(suite, case, name, "bound", values, texts)
+        if len(set(values.values())) > 1:
+            yield CountLine(suite, case, name, "bound", values, texts)
 
 
 # ---- Versions ------------------------------------------------------------------------------------

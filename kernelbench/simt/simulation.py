@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.counters import Counters
-from kernelbench.core.errors import PtxError
+from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
@@ -124,6 +124,11 @@ def _placed(memory: DeviceMemory, arrays: Mapping[str, npt.NDArray[Any]]) -> dic
     """Each array in device memory, by its id."""
     places: dict[int, Allocation] = {}
     for name, array in arrays.items():
+        if not array.dtype.isnative or array.dtype.hasobject:
+            raise DeviceError(
+                f"array {name}: expected numbers in this machine's byte order, got {array.dtype.str}; convert it with "
+                "astype"
+            )
         if id(array) not in places:
             place = places[id(array)] = memory.allocate(name, array.nbytes, "input")
             place.view(array.dtype, array.shape)[...] = array

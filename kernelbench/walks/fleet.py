@@ -30,6 +30,8 @@ def run_fleet(
     paths = {suite.name: find_suite(name, places.SUITES) for name, suite in zip(request.suites, suites, strict=True)}
     if len(paths) < len(suites):
         raise InputError("two of the suites have the same name, and so would have the same folder")
+    if workers.cluster:
+        jobs.require_names([*paths, *([request.out.name] if request.out else ())])
     with workers.started() as (client, members):
         gpus = tuple(member.gpu for member in members)
         workers.check(gpus)

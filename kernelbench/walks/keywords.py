@@ -32,7 +32,10 @@ def request_of_keywords(suite: str, options: Mapping[str, Any]) -> Request:
     for name, value in options.items():
         field = _FIELDS.get(name, name)
         if field not in known:
-            raise TypeError(f"run() has no option {name!r}; `kernelbench run --help` lists them")
+            raise TypeError(
+                f"run() has no option {name!r}; it has those of `kernelbench run --help`, but for several GPUs and the "
+                "page"
+            )
         given[field] = _value(name, value)
     return request_of((suite,), _arguments(suite, options), given)
 

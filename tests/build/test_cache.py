@@ -76,10 +76,15 @@ def test_a_header_as_it_was_finds_its_entry_again(fake_nvcc: FakeNvcc, kernel: K
     assert keys[0] == keys[2] != keys[1]
 
 
-def test_a_moved_source_keeps_its_key(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
-    here = fake_nvcc.built(kernel(name="here"))
-    there = fake_nvcc.built(kernel(name="there"))
-    assert (there.key, there.cached) == (here.key, True)
+def test_a_moved_source_keeps_its_key_and_a_copy_of_another_name_does_not(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
+    here = kernel(name="here")
+    moved = here.source.parent / "elsewhere" / here.source.name
+    moved.parent.mkdir()
+    moved.write_bytes(here.source.read_bytes())
+    first = fake_nvcc.built(here)
+    there = fake_nvcc.built(replace(here, source=moved))
+    assert (there.key, there.cached) == (first.key, True)
+    assert not fake_nvcc.built(kernel(name="there")).cached, "its PTX has the name, which faults are told with"
 
 
 def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel):

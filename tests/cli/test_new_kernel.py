@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,6 +88,33 @@ def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
     assert "oneflow_warp.cuh" in (tmp_path / "softmax" / "mine.cu").read_text()
 
 
+def test_functions_and_names_of_headers_keep_their_names(tmp_path: Path) -> None:
+    """But for what only a comment of the header says."""
+    first = new_kernel("row_weight/first", folder=tmp_path)
+    text = first.source.read_text().replace("row_weight_first(", "row_weight_first_each(")
+    header = first.source.with_name("row_weight_first_each.cuh")
+    header.write_text("// for row_weight_first_f32 /* and */\n" + text.partition('extern "C"')[0])
+    first.source.write_text(f'#include "{header.name}"\n' + text[text.index('extern "C"') :])
+    copied = new_kernel("row_weight/second", folder=tmp_path).source.read_text()
+    assert '#include "row_weight/row_weight_first_each.cuh"\n' in copied
+    assert copied.count("row_weight_first_each(") == 3
+    assert sorted(re.findall(r"void (\w+)\(", copied)) == [f"row_weight_second_{one}" for one in ("bf16", "f16", "f32")]
+
+
+@pytest.mark.nvcc
+def test_a_copy_is_right_whatever_it_starts_from(command: Command, tmp_path: Path) -> None:
+    starts = ("oneflow", "oneflow_shared", "five_kernels")
+    for start in starts:
+        new_kernel(f"softmax/my_{start}", start, tmp_path)
+    only = ("--kernels", tmp_path, "--only", ",".join(f"my_{start}" for start in starts))
+    case = ("--set", "shape=64x1024", "--inputs", "normal", "--device", "simulated:h200")
+    code, out, err = command("check", "softmax", *only, *case)
+    if "no nvcc" in err:
+        pytest.skip(err.splitlines()[0])
+    assert code == 0, out + err
+    assert all(re.search(rf" my_{start} +ok ", out) for start in starts), out
+
+
 @pytest.mark.parametrize(
     ("name", "start", "expected"),
     [
@@ -160,6 +188,32 @@ def test_a_new_operation_is_right_as_it_is(
         pytest.skip(err.splitlines()[0])
     assert code == 0, out + err
     assert "wrong" not in out.replace("0 wrong", "")
+
+
+@pytest.mark.nvcc
+def test_the_commands_of_a_further_kernel_of_ones_own_operation_work(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They name the suite that lies beside it, and `copy` only where the operation has one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
+    folder, own_suite = Path("my kernels"), "'my kernels/row_weight/row_weight.yaml' --kernels 'my kernels'"
+    new_kernel("row_weight/first", folder=folder)
+    written = new_kernel("row_weight/second", "first", folder)
+    check, run = written.commands
+    assert check == f"kernelbench check {own_suite} --only second"
+    assert run == f"kernelbench run {own_suite} --only second,first"
+    assert f" {check}\n" in written.source.read_text()
+    assert f" {run}\n" in written.source.read_text()
+    for line in (check, f"{run} --no-report"):
+        fewer = ("--device", "simulated:h200", "--filter", "columns=100")
+        code, out, err = command(*shlex.split(line)[1:], *fewer)
+        if "no nvcc" in err:
+            pytest.skip(err.splitlines()[0])
+        assert code == 0, out + err
+    new_kernel("row_weight/copy", "first", folder)
+    assert new_kernel("row_weight/third", "first", folder).commands[1].endswith(" --only third,first,copy")
+    assert new_kernel("row_weight/fourth", "copy", folder).commands[1].endswith(" --only fourth,copy")
 
 
 def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:

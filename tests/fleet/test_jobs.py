@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core import places
+from kernelbench.core.errors import InputError
 from kernelbench.fleet import jobs
 from kernelbench.fleet.gpus import named_gpus
 from kernelbench.fleet.jobs import Job, RefusedJob
@@ -43,6 +44,13 @@ def test_a_job_of_this_suite_and_gpu_is_done() -> None:
 def test_a_job_from_another_host_names_only_what_is_here(change: dict[str, object], said: str) -> None:
     with pytest.raises(RefusedJob, match=said):
         jobs._checked(replace(JOB, **change), GPU, local=False)
+
+
+def test_runs_on_this_host_have_any_name_and_those_of_a_cluster_a_plain_one() -> None:
+    assert jobs._checked(replace(JOB, suite=str(SUITE), fleet="my r\u00fcn"), GPU, local=True) == SUITE
+    jobs.require_names(["softmax", "run-1.2"])
+    with pytest.raises(InputError, match="'my run': hosts of a cluster make a folder of this name; expected letters"):
+        jobs.require_names(["softmax", "my run"])
 
 
 def test_a_worker_without_a_gpu_does_nothing() -> None:

@@ -136,13 +136,20 @@ def test_a_simulated_gpu_whose_rows_all_failed_counts_and_decides_nothing() -> N
     one = read_run(places.RECORDED / "simulated" / "softmax")
     failed = [replace(row, status="failed", reason="nvcc fatal\n  command: nvcc", counters=None) for row in one.rows]
     shown = view(member("h200", one), member("v100", on(replace(one, rows=tuple(failed)), "simulated (V100)")))
-    assert shown.sentences[0].startswith("1 simulated GPU counted what kernels do and timed nothing: ")
+    assert shown.sentences[0].startswith("1 simulated GPU counted what kernels do and timed nothing.")
     assert shown.sentences[1] == "v100 counted nothing: 138 of 138 rows are wrong or failed (nvcc fatal)."
     decided = {line.claim.id: line.verdicts for line in shown.claims}
     assert decided["reduce-tree-counters"]["h200"].verdict == "holds"
     assert {own["v100"].verdict for own in decided.values()} == {"not decided"}
     alone = view(member("v100", on(replace(one, rows=tuple(failed)), "simulated (V100)")))
     assert alone.sentences == ["v100 counted nothing: 138 of 138 rows are wrong or failed (nvcc fatal)."]
+
+
+def test_bounds_that_are_the_same_do_not_differ() -> None:
+    one = read_run(places.RECORDED / "simulated" / "softmax")
+    shown = view(member("h200-0", one), member("h200-1", one))
+    assert shown.bounds == []
+    assert "0 counts and 0 lower bounds differ" in shown.sentences[0]
 
 
 def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:

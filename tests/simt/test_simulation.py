@@ -60,6 +60,13 @@ def test_an_array_that_is_passed_twice_is_one_array(ptx: str) -> None:
     np.testing.assert_array_equal(run.outputs["y"], run.outputs["x"])
 
 
+@pytest.mark.parametrize("kind", [">f4", "O"])
+def test_arrays_that_are_no_numbers_of_this_machine_are_refused(ptx: str, kind: str) -> None:
+    x = np.ones((4, 256), kind)
+    with pytest.raises(DeviceError, match="array x: expected numbers in this machine's byte order, got "):
+        simulate(ptx, "scan", 4, 256, {"x": x, "y": np.zeros((4, 256), np.float32), "n": np.int32(256)}, 2048)
+
+
 def test_what_a_gpu_would_refuse(ptx: str) -> None:
     with pytest.raises(DeviceError, match=r"block \(2048,\)"):
         simulate(ptx, "scan", 1, 2048, arrays(1))
