@@ -68,7 +68,8 @@ TAIL = f"""\
 ## A run of your own
 
 `kernelbench.run` measures a suite and returns the same object; without a GPU it counts on the simulator. Its options
-are those of [`kernelbench run`](cli.md#kernelbench-run), with `_` for `-`, but for those of several GPUs and of the page:
+are those of [`kernelbench run`](cli.md#kernelbench-run), with `_` for `-`, but for those of several GPUs and of the
+page:
 
 ```python
 {RUN}
