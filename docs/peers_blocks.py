@@ -82,7 +82,7 @@ def _short_draws(runs: Mapping[str, Run]) -> str:
         return ""
     behind = sum(pair.ahead < BEHIND for pair in drawn)
     return (
-        f". So it is on {sum(map(_is_short, drawn))} of the {len(drawn)} cases of the draws: {len(far)} reach less "
+        f". The same holds on {sum(map(_is_short, drawn))} of the {len(drawn)} cases of the draws: {len(far)} reach less "
         f"than {SHORT_SHARE} of the copy, {min(far):.2f} at the lowest, and on {behind} a peer is that far ahead. "
         "The table leaves the draws out"
     )

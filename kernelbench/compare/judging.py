@@ -45,8 +45,8 @@ class Asked:
     def timed_alike(
         self, wanted: Mapping[Key, tuple[MeasuredCase, str]], needed: Collection[Key] | None = None
     ) -> dict[Key, Timed]:
-        """The cold times of implementations on cases by one method, as far as they have one: by the best that those of
-        `needed` share, or all."""
+        """The cold times of implementations on cases, all by one method: the best that those of `needed` share, or all
+        of them. Those without a time by it are left out."""
         found = {key: self.measured.times(case.key, name, CACHE) for key, (case, name) in wanted.items()}
         method = shared_method(*(times for key, times in found.items() if times and (not needed or key in needed)))
         return {key: times[method] for key, times in found.items() if method in times} if method else {}

@@ -130,7 +130,7 @@ def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities
 
 
 def _elements_per_thread(plan: LaunchPlan) -> int:
-    """Of a block that copies slabs: threads take columns in rounds, and in the last round some have none."""
+    """Elements per thread where a block copies slabs. Threads take columns in rounds; some have none in the last."""
     constant = {name: int(value) for name, value in plan.defines}
     columns, lanes = constant["SLABS"] * constant["INNER"], constant["LANES"]
     return ceil(columns * lanes / constant["THREADS"]) * ceil(constant["DIM"] / lanes)
