@@ -82,8 +82,9 @@ def _short_draws(runs: Mapping[str, Run]) -> str:
         return ""
     behind = sum(pair.ahead < BEHIND for pair in drawn)
     return (
-        f". The same holds on {sum(map(_is_short, drawn))} of the {len(drawn)} cases of the draws: {len(far)} reach less "
-        f"than {SHORT_SHARE} of the copy, {min(far):.2f} at the lowest, and on {behind} a peer is that far ahead. "
+        f". The same holds on {sum(map(_is_short, drawn))} of the {len(drawn)} cases of the draws: "
+        f"{len(far)} reach less than {SHORT_SHARE} of the copy, {min(far):.2f} at the lowest, "
+        f"and on {behind} a peer is that far ahead. "
         "The table leaves the draws out"
     )
 
