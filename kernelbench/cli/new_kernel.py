@@ -181,8 +181,7 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
     there = catalog.implementations[operation]
     able = {name: one for name, one in there.items() if one.source is not None and _call_of(one) is not None}
     if start is not None and start not in able:
-        near = "it has no .cu to copy" if start in there else "there is none of this name"
-        raise InputError(f"--from {start}: {near}; expected one of {', '.join(able)}")
+        raise InputError(f"--from {start}: {_why_not(there.get(start))}; expected one of {', '.join(able)}")
     if start is not None:
         return able[start]
     kernels = [one for one in able.values() if one.role == "kernel" and one.source is not None]
@@ -192,6 +191,13 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
             f"'{operation}' has none to start from: {text}; docs/writing-a-kernel.md shows how to write one"
         )
     return min(kernels, key=_lines)
+
+
+def _why_not(one: Implementation | None) -> str:
+    """Why this is none to copy."""
+    if one is None:
+        return "there is none of this name"
+    return "it has no .cu to copy" if one.source is None else "its file makes several implementations in a loop"
 
 
 def _lines(one: Implementation) -> int:

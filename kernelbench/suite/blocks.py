@@ -187,7 +187,7 @@ def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> 
             wrong = next((cell for cell in cells if (as_integer(cell) or 0) < 1), item)
             if not isinstance(wrong, Refused):
                 fields.problems.add(
-                    wrong.line, f"axis {shown(key)} takes {wanted} from 1 up, got {describe_node(wrong)}"
+                    wrong.line, f"axis {shown(key)} takes {wanted} from 1 to 2^63 - 1, got {describe_node(wrong)}"
                 )
         elif row in rows:
             fields.problems.add(item.line, f"axis {shown(key)} has {', '.join(map(str, row))} twice")

@@ -78,7 +78,7 @@ def test_whole_shapes_replace_all_extents(known: Catalog) -> None:
         ("softmax", ("sqe=7",), (), "--set sqe: suite 'softmax' has no axis 'sqe'; did you mean 'seq'?"),
         ("softmax", ("seq",), (), "--set 'seq': expected NAME=SIZE,.. as in seq=77,100,333, or shape=64x77"),
         ("softmax", ("seq=1x2",), (), "--set 'seq=1x2': expected NAME=SIZE,.. as in seq=77,100,333"),
-        ("softmax", ("seq=0",), (), "--set seq=0: axis 'seq' takes integers from 1 up, got 0"),
+        ("softmax", ("seq=0",), (), "--set seq=0: axis 'seq' takes integers from 1 to 2^63 - 1, got 0"),
         ("softmax", ("seq=9999999",), (), "--set seq=9999999: shape 32x64x9999999x9999999 of float32 makes an array"),
         ("softmax", ("seq=7", "shape=7x8"), (), "--set shape: says all extents; leave out --set seq"),
         ("softmax", (), ("float17",), "--dtype 'float17': unknown type; did you mean 'float16'?"),
