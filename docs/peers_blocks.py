@@ -90,7 +90,7 @@ def _short_draws(runs: Mapping[str, Run]) -> str:
 
 
 def peers_block(run: Run) -> str:
-    """What the report says first, and a line a case: ours, the copy, the best peer."""
+    """What the report says first, and a line per case: ours, the copy, the best peer."""
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     said = " ".join(peer_texts.peer_sentences(run, found, labels))
     if run.device != USUAL:

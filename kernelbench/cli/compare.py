@@ -50,7 +50,8 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     "--fail-on",
     callback=_share,
     metavar="PER CENT",
-    help="For two runs: exit with 3 if a row of the second is SLOWER by that much, as in 2%, or no longer works.",
+    help="For two runs: exit with 3 if a row of the second is SLOWER and its interval reaches that much, as in 2%, or "
+    "if it no longer works.",
 )
 @FORM
 @click.option(

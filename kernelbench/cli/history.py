@@ -1,4 +1,4 @@
-"""The command `history`: runs of a folder in time."""
+"""The command `history`: how the runs in a folder change over time."""
 
 from __future__ import annotations
 

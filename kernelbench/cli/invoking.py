@@ -14,7 +14,7 @@ from kernelbench.core.errors import InputError, KernelbenchError, RunWarning
 
 
 def invoke(group: click.Group, arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code. click's own `main` returns 1 for a closed pipe: here, a failed row."""
+    """Run a command and return its exit code. click's `main` returns 1 for a closed pipe, our code of a failed row."""
     kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
     kept = " Entries of finished cases are kept." if arguments[:1] == ["tune"] else kept
     with stop_on_signals(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
@@ -48,7 +48,7 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "new thread" not in str(error):
             raise
-        warn(f"{str(error) or 'out of memory'}: is a limit low, of memory (`ulimit -v`) or of processes (`ulimit -u`)?")
+        warn(f"{str(error) or 'out of memory'}: raise the limit on memory (`ulimit -v`) or on processes (`ulimit -u`)")
         return InputError.exit_code
 
 

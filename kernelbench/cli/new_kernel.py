@@ -145,8 +145,7 @@ def _own(folder: Path) -> tuple[Path, ...]:
 
 
 def _require_new(catalog: Catalog, operation: str, start: str | None, name: str, folder: Path) -> None:
-    """InputError unless this can become an operation; a name like a known one is taken for a misspelling, and that of
-    a suite for its operation."""
+    """InputError unless this can become an operation. Names near a known one are misspellings; suites are none."""
     _require_no_suite(operation, name)
     if near := get_close_matches(operation, catalog.operations, n=1, cutoff=NEAR):
         text = "for an operation of your own choose a name that is less like it"
@@ -186,9 +185,9 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
         return able[start]
     kernels = [one for one in able.values() if one.role == "kernel" and one.source is not None]
     if not kernels:
-        text = "each of its kernels is made in a loop, or a library's"
+        text = "each of its kernels is made in a loop or belongs to a library"
         raise InputError(
-            f"'{operation}' has none to start from: {text}; docs/writing-a-kernel.md shows how to write one"
+            f"'{operation}' has no kernel to copy: {text}; docs/writing-a-kernel.md shows how to write one"
         )
     return min(kernels, key=_lines)
 
@@ -196,7 +195,7 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
 def _why_not(one: Implementation | None) -> str:
     """Why this is none to copy."""
     if one is None:
-        return "there is none of this name"
+        return "no implementation has this name"
     return "it has no .cu to copy" if one.source is None else "its file makes several implementations in a loop"
 
 
@@ -221,8 +220,7 @@ def _words(catalog: Catalog, operation: str, name: str, start: str, folder: Path
 
 
 def _suite_of(operation: str, folder: Path) -> str:
-    """As a command names it: kernelbench's own suite of this name or operation, else that beside the user's
-    operation."""
+    """As a command names it: our own suite of this name or operation, else that beside the user's operation."""
     if (places.SUITES / f"{operation}.yaml").is_file():
         return operation
     for suite in sorted(places.SUITES.glob("*.yaml")):

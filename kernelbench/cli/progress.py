@@ -12,7 +12,7 @@ from kernelbench.core.texts import printable
 from kernelbench.core.units import clock_text, duration_text
 
 TERMINAL_S, ELSEWHERE_S = 0.5, 30.0  # between two lines
-LEAST_S = 2.0  # before this no time left is told
+LEAST_S = 2.0  # no remaining time is shown before this
 TOLD_S = 1.0  # a stage that was shorter leaves no line behind
 _ERASE = "\r\x1b[2K"
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _OWN = ("suites", "device", "gpus", "share", "cluster", "tls", "out", "resume", "no_report")  # not for workers
 _HOST = ("kernels", "cu", "entry", "grid", "block", "shared", "args", "nvcc", "in_process", "wait")
-_LEAST_S = 2.0  # before this no time left is told
+_LEAST_S = 2.0  # no remaining time is shown before this
 
 
 def worker_options(context: click.Context, *, cluster: bool) -> list[str]:
-    """The options of this command line as `kernelbench run` of a worker takes them.
+    """The options of this command line that each worker's `kernelbench run` gets too.
 
-    InputError for those that name files of this host, where workers are of others.
+    InputError for options that name files on this host, if the workers are on other hosts.
     """
     words: list[str] = []
     for option in context.command.params:
@@ -40,7 +40,7 @@ def worker_options(context: click.Context, *, cluster: bool) -> list[str]:
         if name in _OWN or source is not click.core.ParameterSource.COMMANDLINE:
             continue
         if cluster and name in _HOST:
-            raise InputError(f"{option.opts[0]}: is of this host alone; workers of a cluster run what they have")
+            raise InputError(f"{option.opts[0]}: is for this host only; leave it out: cluster workers use their own")
         words += _words(option, context.params[name])
     return words
 

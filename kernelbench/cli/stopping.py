@@ -17,8 +17,8 @@ from kernelbench.core import processes
 from kernelbench.core.processes import STOPS
 from kernelbench.planning.user_code import end_process
 
-AGAIN_S = 0.02  # then an exception that could not be raised, or was lost, is raised again; each further time
-MOST_PAUSE_S = 0.5  # after twice as long, up to this: signals end system calls
+AGAIN_S = 0.02  # first pause before a signal is sent again whose exception was lost or could not be raised
+MOST_PAUSE_S = 0.5  # the pause doubles up to this, because every signal interrupts system calls
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 _IMPORTS = "<frozen importlib"  # files of Python's own import; an exception in there can leave its locks held
 _OVER = b"\0"  # for the listener: no signal has this number

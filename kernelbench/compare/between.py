@@ -10,7 +10,7 @@ from kernelbench.runs.results import Run
 
 Code = tuple[tuple[str, int], ...]  # hash and number of instructions, launch by launch
 
-# What most peers' packages call in turn, beside what PEER_PACKAGES has of each.
+# Packages that most peers' own packages call, besides those that PEER_PACKAGES lists for each.
 BELOW_PEERS = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cutlass-dsl")
 # Place in environment.json, and what it is called.
 _STATED = (
@@ -57,7 +57,7 @@ def what_differs(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]
         found.append("nothing: one run, given twice")
     for number, run in (("first", first), ("second", second)):
         if run.stopped:
-            found.append(f"the {number} run was not finished; rows that are missing in it may only not have come yet")
+            found.append(f"the {number} run was not finished; rows that it lacks may still come")
     found += [f"{said}: {_counted(codes[state])}" for state, said in _CODE.items() if state in codes]
     return found or ["nothing that environment.json states"]
 
@@ -68,8 +68,8 @@ def _versions(first: Run, second: Run) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def libraries_alike(peer: str, first: Run, second: Run) -> bool:
-    """Whether a peer calls the same code in both runs: its packages, and what these call, are of one version. Of a peer
-    whose packages are not known, all that the runs state must be."""
+    """Whether a peer calls the same code in both runs: its packages, and what these call, have the same version. If its
+    packages are not known, all packages that the runs state must have."""
     one, other = (run.environment.get("versions", {}) for run in (first, second))
     word = peer.partition("_")[0]
     own = () if word == "copy" else PEER_PACKAGES.get(word)  # copy_memcpy is CuPy's, which is among BELOW_PEERS

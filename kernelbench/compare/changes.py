@@ -75,7 +75,7 @@ class Judged(Change):
     second_samples: int
 
     def is_slower(self, least: float) -> bool:
-        """SLOWER, and by `least` for all that the interval can tell."""
+        """SLOWER, with an interval that reaches a slowdown of `least`."""
         return self.verdict == "SLOWER" and self.ratio_high >= 1 + least
 
 
@@ -107,7 +107,7 @@ class Changes:
         return [row for row in self.judged if row.verdict == verdict]
 
     def regressions(self, least: float) -> list[Change]:
-        """Rows that are SLOWER, and by `least` (0.02: 2 %) for all that the interval can tell; and rows whose kernel
+        """Rows that are SLOWER and whose interval reaches a slowdown of `least` (0.02: 2 %); and rows whose kernel
         worked in the first run and is wrong or failed in the second."""
         return [row for row in self.rows if row.is_broken or (isinstance(row, Judged) and row.is_slower(least))]
 

@@ -1,4 +1,4 @@
-"""Runs of one suite on GPUs of one model, in time: a trend per row, and the steps in it with what changed there."""
+"""Runs of one suite on GPUs of one model, over time: a trend per row, and the steps in it with what changed there."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class History:
 
 
 def history_of(runs: Sequence[Run]) -> History:
-    """`runs`: two or more, of one suite on GPUs of one name, in time. Twins of self-tests are left out."""
+    """`runs`: two or more, of one suite on GPUs of one name, oldest first. Twins of self-tests are left out."""
     runs = [without_twins(run) for run in runs]
     points = _points(runs)
     between = _Between(runs)

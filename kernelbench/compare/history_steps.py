@@ -1,15 +1,15 @@
-"""A change-point test for a row's medians in time: optimal partitioning into levels, with the noise that is known.
+"""A change-point test for a row's medians over time: optimal partitioning into levels, given the known noise.
 
 A level is the median of the runs between two steps. The cuts are those with the least sum of absolute distances from
 the levels, where each cut costs the noise of a typical one. A cut is a step if its two levels differ
 
 - by more than the noise band and the interval of the two runs beside it, as `compare RUN RUN` has them, and
-- by more than the runs scatter about their levels;
+- by more than the runs scatter about their levels.
 
-the least certain cut goes first, and its two levels become one. So of two runs a step is what `compare` calls SLOWER
-or FASTER. One run that differs is a step only at either end: in the middle it is an outlier, and moves no level. A slow
-drift shows as a step where it has gone beyond the noise. Packages for change points weigh steps against a penalty
-alone; none takes a band per point, which is known here.
+Other cuts are removed, the least certain first, and their two levels become one. With two runs, a step is what
+`compare` calls SLOWER or FASTER. One run that differs is a step only at either end: in the middle it is an outlier, and
+moves no level. A slow drift shows as a step where it has gone beyond the noise. Change-point packages weigh steps
+against a penalty alone; none accepts a noise band per point, which is known here.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from math import inf, isfinite, sqrt
 
 import numpy as np
 
-Noise = Callable[[int, float], float]  # of the cut before a place, for a change of this ln: least ln of a step
+Noise = Callable[[int, float], float]  # (place, change in ln) -> least change in ln that counts as a step there
 NORMAL = 1.4826  # standard deviation of a normal distribution over the median of its absolute values
 OF_MEDIAN = 1.2533  # standard error of a median over that of a mean
 WITHIN_95 = 1.96
 
 
 def find_steps(values: np.ndarray, noise: Noise) -> list[int]:
-    """Places where a new level begins, in order. `values`: ln of the medians [runs], in time."""
+    """Places where a new level begins, in order. `values`: ln of the medians [runs], oldest first."""
     usual = [least for place in range(1, len(values)) if isfinite(least := noise(place, 1.0))]
     cuts = _partition(values, float(np.median(usual))) if usual else []
     while cuts:

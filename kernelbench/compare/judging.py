@@ -45,8 +45,8 @@ class Asked:
     def timed_alike(
         self, wanted: Mapping[Key, tuple[MeasuredCase, str]], needed: Collection[Key] | None = None
     ) -> dict[Key, Timed]:
-        """The cold times of implementations on cases, all by one method: the best that those of `needed` share, or all
-        of them. Those without a time by it are left out."""
+        """The cold times of implementations on cases, all by one method: the best that all of `needed` have, by
+        default all of `wanted`. Those without a time by it are left out."""
         found = {key: self.measured.times(case.key, name, CACHE) for key, (case, name) in wanted.items()}
         method = shared_method(*(times for key, times in found.items() if times and (not needed or key in needed)))
         return {key: times[method] for key, times in found.items() if method in times} if method else {}
@@ -88,8 +88,8 @@ class Asked:
         cases: Iterable[MeasuredCase] | None = None,
         timed: Sequence[str] | None = None,
     ) -> list[CaseVerdict]:
-        """The verdict of `one` on each case; None of it: one of `names` is missing. A case does not count where one of
-        `timed`, without them of `names`, is near the floor."""
+        """The verdict of `one` on each case; if it is None, one of `names` is missing. A case does not count if one of
+        `timed`, by default of `names`, is near the floor."""
         found, timed = [], names if timed is None else timed
         for case in self.cases() if cases is None else cases:
             verdict = one(case)

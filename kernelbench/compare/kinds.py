@@ -24,8 +24,8 @@ more_registers   direction: all others of `order` need more registers than the f
 launch           size: `of` has the grids and blocks of `launches`
 explanation      direction: counters of the simulator confirm each statement
 
-"No longer", "not faster" and "no kernel above" give way by what two runs differ by, `measured.SAME`. `proportion` and
-`under_ceiling` count cases that no cache can hold: those that move more than 4 times the L2.
+"No longer", "not faster" and "no kernel above" leave room for the difference of two runs, `measured.SAME`.
+`proportion` and `under_ceiling` count cases that no cache can hold: those that move more than 4 times the L2.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -22,9 +22,9 @@ from kernelbench.runs.results import Run
 NO_TIMES = "the simulator has no times"
 
 DIFFERENT = statistics.PRECISION  # half the noise band of two medians of one run, to which a step of the clock is added
-SAME = 0.02  # what published claims call the same: two runs on one GPU agree within 1 % a side
+SAME = 0.02  # what published claims call the same: two runs on one GPU agree within 1 % either way
 LEAST_SHARED = 12  # rounds that two rows share, for their ratio to be paired by them
-_LEAST_NUMBER, _LARGEST_NUMBER = 1e-130, 1e130  # of a ratio whose logarithm is taken; a file may say more
+_LEAST_NUMBER, _LARGEST_NUMBER = 1e-130, 1e130  # limits on ratios, of which logarithms are taken: a file may hold more
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ CHAINED = 6  # empty kernels in the chain whose time environment.json states
 class Floor:
     """What one run shows of its own noise: pairs of medians of the same thing, and how far apart they are."""
 
-    source: str  # a sentence's end: "its 40 A/A rows"
+    source: str  # a sentence's end: "40 pairs of twins of its self-test"
     seconds: np.ndarray  # row by row
     apart: np.ndarray  # |ln ratio|
     own: Mapping[Key, float]  # the same, by row

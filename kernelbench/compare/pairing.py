@@ -13,7 +13,7 @@ from kernelbench.core import statistics
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins
 
-LONGEST_S = 1e9  # of a sample; a file may say more
+LONGEST_S = 1e9  # longest sample that is used: a file may hold any number
 
 Times = Mapping[tuple[str, str], Row]  # rows of a case and implementation, by cache and method
 Ends = tuple[float, float, float]  # low, median, high
@@ -53,7 +53,7 @@ def side_of(run: Run) -> Side:
 
 
 def _is_sound(samples: np.ndarray) -> bool:
-    """Times that a mean of two cannot take out of what a number holds."""
+    """Whether all times are positive and so small that no mean of them overflows."""
     return bool(samples.min() > 0 and samples.max() < LONGEST_S)
 
 
@@ -81,7 +81,7 @@ def match_rows(first: Side, second: Side, by_share: bool) -> tuple[list[Pair], l
 
 
 def _told_elsewhere(at: tuple[str, str], mine: Times, theirs: Times) -> bool:
-    """A row without times whose other side has times: those rows tell it."""
+    """Whether a row without times is left out because timed rows of the same implementation report the reason."""
     return at == ("", "") and any(row.times for row in (*mine.values(), *theirs.values()))
 
 

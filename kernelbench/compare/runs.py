@@ -16,7 +16,7 @@ from kernelbench.runs.folders import recorded_run
 from kernelbench.runs.results import Run
 
 CONTROLS = ("peer", "yardstick")  # roles whose code is not what a comparison of two runs is about
-LARGEST = 300.0  # ln; what lies beyond no run measured, but a file may say it
+LARGEST = 300.0  # ln; no run measured a larger ratio, but a file may hold one: it is cut to this
 SLOWER_CLOCK = 0.01  # of the SM clock, that is worth a remark
 
 
@@ -124,7 +124,7 @@ def _drift(sides: Sequence[Side], controls: Sequence[Pair], by_share: bool) -> t
         moved = 100 * (exp(float(np.median([pair.value for pair in controls]))) - 1)
         parts.append(f"the times of code that is the same in both ({names}; {len(controls)} rows) by {moved:+.2f} %")
     if not parts:
-        return drift, "Drift: not known, for neither a ceiling nor five rows of the same code are in both runs."
+        return drift, "Drift: not known, because the runs share neither a ceiling nor five rows of the same code."
     return drift, f"Drift: {' and '.join(parts)}; {100 * drift:.2f} % is allowed for it, {most} at most."
 
 
@@ -188,7 +188,7 @@ def _remarks(pair: Pair) -> Iterator[str]:
         yield f"SM clock {first / 1e6:.0f} MHz in the first run, {second / 1e6:.0f} MHz in the second"
     moved = pair.first.bytes_moved, pair.second.bytes_moved
     if moved[0] != moved[1] and None not in moved:
-        yield f"another least traffic: {moved[0]} B in the first run, {moved[1]} B in the second"
+        yield f"least traffic differs: {moved[0]} B in the first run, {moved[1]} B in the second"
 
 
 # ---- What is told of it --------------------------------------------------------------------------

@@ -29,7 +29,7 @@ class Row:
 
     @property
     def needed(self) -> tuple[float, float]:
-        """As ln, the least difference that a verdict would find, if it made this row slower and if faster."""
+        """The least slowdown and the least speed-up of this row that would get a verdict, as ln."""
         return self.ratio.band - log(self.ratio.low), self.ratio.band + log(self.ratio.high)
 
 
@@ -81,7 +81,7 @@ def _text(row: Row) -> str:
 
 
 def _length(rows: Sequence[Row], low_s: float, high_s: float) -> dict[str, Any]:
-    """For kernels of some length: the distance from 1 that SHARE of the A/A ratios stay within, and the difference from
+    """For kernels of some length: the distance from 1 that SHARE of twins' ratios stay within, and the difference from
     which on SHARE of the rows would get the right verdict, whichever of the two was slower."""
     own = [row for row in rows if low_s <= row.ratio.baseline_s < high_s]
     apart = [abs(log(row.ratio.value)) for row in own]

@@ -77,7 +77,7 @@ class StepSum:
 def step_of(run: Run) -> Step | None:
     """The step that the run's suite is of; None for a suite of one operation.
 
-    ResultsError where environment.json tells of no step that the rows could be of.
+    ResultsError where the step in environment.json does not match the rows.
     """
     kept = run.environment.get("step")
     if not kept:
@@ -90,7 +90,7 @@ def step_of(run: Run) -> Step | None:
     strange = sorted({row.case for row in run.rows} - {part.case for part in step.parts})
     if strange or not whole:
         what = f"case '{strange[0]}' is of none of its parts" if strange else "a part has nobody to run it"
-        raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' is not that of these rows: {what}")
+        raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' does not fit the rows, restore it: {what}")
     return step
 
 

@@ -127,7 +127,7 @@ CLAIMS = (
     Column("sentence", "", "the numbers, in a sentence"),
 )
 
-# history --format csv: one row per row of the runs and step in it; of a row without a step one with empty cells.
+# history --format csv: one line per step of a row; a row without steps has one line with empty step cells.
 HISTORY = (
     Column("suite", "", "name of the suite"),
     Column("device", "", "name of the GPU"),

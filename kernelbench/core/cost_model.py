@@ -14,7 +14,7 @@ from kernelbench.core.operations import Case
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of a cost function: value where nothing was fitted, unit, what it is, bounds of a fit."""
+    """A constant of a cost function: default value, unit, what it is, bounds of a fit."""
 
     value: float
     unit: str

@@ -104,8 +104,8 @@ class LaunchCounters:
     # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
-    # The scaled count of a sample may be off by so much, by counter, if blocks between two places that were run count
-    # something between those two. A counter that is the same at all places has no entry.
+    # By how much each scaled count may be off, if blocks between two sampled places count something between what these
+    # two count. A counter that is the same at all places has no entry.
     may_be_off: Mapping[str, float] = field(default_factory=dict)
     grouping: str = ""  # GROUPED, GROUPED_IN_PART, or "" where each access counts as in the PTX
 

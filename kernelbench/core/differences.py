@@ -14,8 +14,8 @@ from kernelbench.core.records import Array, Tolerance
 
 @dataclass(frozen=True)
 class Differences:
-    """The differences of one slice. Errors are None where they are NaN: the output has NaN in place of a number, or, of
-    the errors that are shares, where infinity is expected and the output has another value."""
+    """The differences of one slice. An error is None if it is NaN: the output has NaN in place of a number or, for
+    relative errors, any other value in place of infinity."""
 
     mismatches: int
     max_absolute: float | None

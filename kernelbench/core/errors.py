@@ -26,7 +26,7 @@ from pathlib import Path
 
 from click import unstyle
 
-LEAST_ROOM = 2**24  # bytes; with less a compiler may find none, whose own files are gone when it has ended
+LEAST_ROOM = 2**24  # bytes; below this a compiler may have run out of room: its own files, deleted since, took the rest
 # Words of a compiler that say what went wrong. `collect2: error: ld returned 1 exit status` does not.
 _TOLD = re.compile(r"\b(?:error|fatal)\b(?!: ld returned)")
 
@@ -130,7 +130,7 @@ def words_of(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """An error as the reason of a row: its message; of others' errors in one line without colours, behind its type."""
+    """An error as the reason of a row: our own by its message, any other by type and message, on one plain line."""
     if isinstance(error, KernelbenchError):
         return words_of(error)
     kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__

@@ -94,4 +94,4 @@ class LaunchPlan:
         """Unsupported for arrays that do not begin at a multiple of `alignment`. `addresses`: by name."""
         for name, address in addresses.items():
             if over := address % self.alignment:
-                raise Unsupported(f"{name} must begin at a multiple of {self.alignment} bytes, it begins {over} beyond")
+                raise Unsupported(f"{name} must begin at a multiple of {self.alignment} bytes, but is {over} past one")

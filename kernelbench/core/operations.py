@@ -267,7 +267,7 @@ class Operation:
     large: Callable[[Case], float] | None = None  # largest magnitude of `large` inputs; None: it has none
     refused: Mapping[str, str] = field(default_factory=lambda: {"masked": NO_ROWS})  # distributions with reasons
     special: SpecialValues | None = None
-    moves: bool = False  # elements only: the reference may get narrower floats, and its outputs have their type
+    moves: bool = False  # only moves elements: its reference may get float32 or float16, and then returns that type
 
     def __post_init__(self) -> None:
         if self.bytes_moved is None:

@@ -228,8 +228,8 @@ def join_counters(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str, float]:
-    """See LaunchCounters. The places of a sample are its first parts, which lie evenly; another part has more of each.
-    In order, all that is behind the last block may count like any part."""
+    """See LaunchCounters. The first GROUPS parts are the sampled places, evenly spaced; later parts add blocks to each.
+    If blocks run in order, all blocks behind the last one that ran may count like any part."""
     blocks, run = parts[0].blocks, sum(one.blocks_run for one in parts)
     placed = [one for one in (parts if in_order else parts[:GROUPS]) if one.blocks_run]
     if run == blocks or len(placed) < 2:

@@ -46,8 +46,8 @@ class Queues:
     """Jobs by GPU. Loads were dealt by the times of other runs, so they come out uneven."""
 
     def __init__(self, found: Sequence[Job], gpus: Iterable[str], take_over: Callable[[Job, str], Job] | None) -> None:
-        """`gpus`: all by resource, also those without a job. `take_over`: the job of one for another; None where each
-        does its own alone."""
+        """`gpus`: all by resource, also those without a job. `take_over(job, resource)`: the job as that GPU
+        takes it over; None if each GPU does only its own."""
         self._take_over = take_over
         self._failing: set[str] = set()
         self._queues = {resource: [job for job in found if job.resource == resource] for resource in gpus}

@@ -112,10 +112,11 @@ def resume_fleet(folder: Path, wanted: Fleet) -> Fleet:
     """The fleet in `folder` that `wanted` goes on with. GPUs that are new measure too, unless cases are shared: then
     each case has its GPU already. InputError where the two would not belong together."""
     earlier = read_fleet(folder)
-    for what in ("suites", "options", "shared"):
-        then, now = getattr(earlier, what), getattr(wanted, what)
+    for name, what in (("suites", "suites"), ("options", "options"), ("shared", "cases")):
+        then, now = getattr(earlier, name), getattr(wanted, name)
         if then != now:
-            raise InputError(f"{folder}: --resume: its {what} were {_words(then)}, now they are {_words(now)}")
+            text = f"its {what} were {_words(then)}, now they are {_words(now)}; repeat them, or choose another --out"
+            raise InputError(f"{folder}: --resume: {text}")
     known = {gpu.resource for gpu in earlier.gpus}
     new = () if earlier.shared else tuple(gpu for gpu in wanted.gpus if gpu.resource not in known)
     return replace(earlier, gpus=(*earlier.gpus, *new), finished=None)

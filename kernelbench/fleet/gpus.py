@@ -78,7 +78,7 @@ def gpu_of(values: Mapping[str, Any]) -> Gpu:
     try:
         return Gpu(**{name: str(value) for name, value in values.items()})
     except TypeError as error:
-        raise InputError(f"a worker describes its GPU in another way: {error}") from error
+        raise InputError(f"a worker has another version of kernelbench: {error}") from error
 
 
 def told_apart(gpus: Iterable[Gpu]) -> tuple[Gpu, ...]:

@@ -169,7 +169,7 @@ def _checked(job: Job, gpu: Gpu | None, *, local: bool) -> Path:
         raise RefusedJob(f"this worker has {gpu.resource if gpu else 'no GPU'}, not {job.resource}")
     names = (job.fleet, job.label, job.name)
     if not local and not (all(_NAME.fullmatch(name) for name in names) and job.name == job.suite):  # it names folders
-        raise RefusedJob(f"names cannot be those of a fleet, a GPU and a suite: {', '.join(names)!r:.200}")
+        raise RefusedJob(f"not valid names of a fleet, a GPU and a suite: {', '.join(names)!r:.200}")
     if not local:
         _check_options(job.options)
     try:

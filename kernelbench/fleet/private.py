@@ -39,8 +39,8 @@ def temporary() -> Security:
 def security_of(address: str, tls: Path | None) -> Security:
     """How to talk to the scheduler at `address`, such as tls://node1:8786.
 
-    `tls`: the file of `make_tls`, which every host of the fleet has. InputError where it is missing, open to other
-    users, or no TLS is spoken beyond this host.
+    `tls`: the file of `make_tls`, which every host of the fleet has. InputError if it is missing or open to other
+    users, or if the address is not TLS and leads beyond this host.
     """
     from distributed import Security
 

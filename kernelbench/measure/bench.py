@@ -27,7 +27,7 @@ class CaseLost(DeviceLost):
         self.results = tuple(results)
 
 
-# A case runs alone whose arrays are so many times as large as what it moves, and have so many bytes.
+# A case runs alone if its arrays are this many times as large as what it moves, and have more bytes than this.
 SPREAD, LARGE_BYTES = 2.0, 2**30
 
 
@@ -101,7 +101,7 @@ class InProcessBench:
     def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
         if not isinstance(self.device, CountingDevice) or len(plans) < 2 or any(map(self._fills_memory, plans)):
             return ()
-        if self._catalog.own:  # only in the main thread does Python of the user's have a limit of time
+        if self._catalog.own:  # the user's Python can be timed out only in the main thread
             return ()
         other = self.device.beside()
         return () if other is None else (self, InProcessBench(other, self._catalog))

@@ -90,8 +90,8 @@ class CaseData:
             return reference(self.device.xp, self.case, given)
 
     def _input(self, spec: ArraySpec, array: Any, part: Part) -> Any:
-        """What the reference gets. On the simulator it moves values as they are stored: widened, whole arrays of which
-        a sample touches little would fill the memory."""
+        """What the reference gets: float64, but on the simulator, for operations that only move elements, values as
+        stored. Widened, whole arrays of which a sample touches little would fill the memory."""
         values = spec.part(array, part.start, part.stop)
         if self.counting:
             values = self.counting.materialise(values)

@@ -26,7 +26,7 @@ from kernelbench.measure.timing import GRAPH_REPEATS, EventTimer, FlushGraph, Gr
 from kernelbench.measure.tracks import GRAPH_BELOW_S, LONG_S, Contender, Precision, Track
 from kernelbench.measure.verify import check_after_run
 
-GRAPH_UP_TO = 10  # implementations up to this many times slower than that are timed by graphs too, for comparison
+GRAPH_UP_TO = 10  # if the fastest takes less than GRAPH_BELOW_S, graphs time all below this many times that
 PILOT_SAMPLES = 3
 # Below this, a sample begins with an untimed run: five launches of CuPy took 25.4 us after 70 samples of other kernels,
 # whose code had replaced theirs in the cache, and 23.5 after their own. Above this, it costs too much.

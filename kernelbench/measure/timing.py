@@ -2,10 +2,10 @@
 before the flush in front of it ends; otherwise the sample is repeated.
 
 cold events   stage | flush | event | launch | event            the L2 holds none of the kernel's data; rehearsed:
-              with a launch before the flush
+              with a launch before the staging
 warm events   stage | flush | launch | stage | event | launch | event   the L2 holds what the first launch left
 cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided by n: there is no event next to the
-              kernel, so its launch overhead of 1.5 to 3 us is not counted. For kernels below ~20 us.
+              kernel, so its launch overhead of 1.5 to 3 us is not counted. For short kernels, see rounds.
 """
 
 import time

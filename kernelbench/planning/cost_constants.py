@@ -27,7 +27,7 @@ FORM = Form("a cost function", "'gpu', 'model' and 'constants', as `kernelbench 
             "'gpu', 'model' and 'constants'")  # fmt: skip
 _HEADER = """\
 # Constants of a cost function that `kernelbench tune --model` fitted to times measured on this GPU, see docs/tuning.md.
-# Shares are of the cases whose choice is within so much of the fastest candidate, by constants from other cases.
+# within_3_percent: share of the cases whose choice is that near the fastest, with constants fitted to other cases.
 """
 _TEXTS = ("gpu", "model", "run", "date", "kernelbench")
 _NUMBERS = ("cases", "candidates", "within_3_percent", "within_10_percent")

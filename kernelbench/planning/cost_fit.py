@@ -13,9 +13,9 @@ from kernelbench.core.errors import InputError
 
 FOLDS = 5  # of the cross validation
 LEAST_CASES = 2 * FOLDS
-RANGE = 20.0  # a constant without bounds is at most so many times its value where nothing was fitted, or the inverse
-TRUST = 2.0  # how much a constant's distance from that value counts, mostly of those of which few candidates tell
-LEVEL = 1.0  # how much a case's own level counts beside the differences between its candidates, which rank them
+RANGE = 20.0  # bounds of a constant without any: its default value times this, and divided by this
+TRUST = 2.0  # weight of a constant's distance from its default, which decides where few candidates do
+LEVEL = 1.0  # weight of a case's mean error, against the differences between its candidates, which rank them
 NEAR = 3.0  # exponent by which candidates count less that take longer than the fastest
 REGRET = 3.0  # how much the time lost by choosing counts
 SHARP = 0.02  # difference of times up to which candidates are as good as equal

@@ -83,7 +83,7 @@ class Expression:
         else:
             raise self._wrong(f"is not made of {_ALLOWED}")
         if not -_MOST < found < _MOST:  # at every step, so that products of products cannot grow without bound
-            raise self._wrong("passes 2^63")
+            raise self._wrong("is beyond 2^63")
         return Fraction(found)
 
     def _wrong(self, text: str) -> OwnFileError:

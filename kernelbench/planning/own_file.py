@@ -82,7 +82,7 @@ def renamed_text(path: Path, name: str, operation: str, only: Sequence[str] = ()
     if name == plain:
         return printable(f"{said}: names begin with a letter and have up to {_LONGEST_NAME} letters a-z, digits and _.")
     also = f" --only {plain} selects that kernel, and {name} is added to it." if plain in only else ""
-    return printable(f"{said}, for {operation} has a kernel {plain}.{also}")
+    return printable(f"{said}, because {operation} already has a kernel {plain}.{also}")
 
 
 def read_file(file: CuFile) -> OwnKernel:

@@ -1,4 +1,4 @@
-"""Guards for the user's Python while it runs: it may never end, end the process, fork, or change signal handlers.
+"""Guards for the user's Python while it runs: it might never return, or end the process, fork, or change handlers.
 
 This is not a sandbox. It turns mistakes into errors that name a file; malicious code finds a way around it.
 """

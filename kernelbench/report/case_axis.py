@@ -103,7 +103,7 @@ _Group = tuple[str, frozenset[tuple[str, str]], tuple[str, ...]]
 
 
 def _joined(found: Sequence[CaseStretch], words: Mapping[str, Words], cases: Mapping[str, Words]) -> list[CaseStretch]:
-    """Stretches along the same numbers as one, wherever in the order their cases are. `cases`: all words of each."""
+    """Merges stretches along the same numbers, wherever their cases are in the order. `cases`: all words of each."""
 
     def group(case: str, along: str) -> _Group:
         sides = (side for side in cases[case].get("shape", "").split("x") if side != words[case][along])
@@ -156,7 +156,7 @@ def _distances(found: Sequence[CaseStretch], to_scale: bool) -> list[list[float]
 
 @dataclass(frozen=True)
 class _Scale:
-    """A function from numbers to distances: 1 between two neighbours in the mean."""
+    """A function from numbers to distances, so that neighbours are 1 apart on average."""
 
     logarithmic: bool
     factor: float

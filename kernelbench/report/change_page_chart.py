@@ -112,7 +112,7 @@ def _limits(rows: Sequence[Judged]) -> tuple[float, float]:
 
 
 def _place(ratio: float) -> float:
-    """Where the axis has it, but for a factor."""
+    """The position on the axis, up to a constant factor."""
     return asinh(log(ratio) / LINEAR)
 
 

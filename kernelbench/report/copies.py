@@ -31,7 +31,7 @@ def names(run: Run) -> list[str]:
 
 
 def with_best_copy(run: Run, rows: Iterable[Row]) -> list[Row]:
-    """The rows, of the yardsticks the best at each place alone, called BEST where the run has several."""
+    """The rows, but of the yardsticks only the best at each place, named BEST if the run has several."""
     rows = list(rows)
     best = best_copies(rows)
     several = len(names(run)) > 1
@@ -40,6 +40,6 @@ def with_best_copy(run: Run, rows: Iterable[Row]) -> list[Row]:
 
 
 def note(run: Run) -> str:
-    """How many copies the yardstick is the best of."""
+    """Which copies the yardstick is the best of."""
     known = names(run)
     return "one copy kernel" if len(known) == 1 else f"the best of {', '.join(known)}"

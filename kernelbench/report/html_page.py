@@ -42,7 +42,7 @@ def write_report(
 ) -> Path:
     """Write the page to `out`, below 3 MB: a run that is too large goes without the strips of its samples.
 
-    `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger,
+    `comparison` may be empty; so may `verdicts`. `published` may be the whole ledger,
     `drawn` are the charts of charts.all_charts, `explained` what the simulator counted.
     """
     given = run, comparison, verdicts, published or Published(), drawn, explained, data_files(run, out)

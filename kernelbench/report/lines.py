@@ -27,8 +27,8 @@ LINE, SIGN = 11.5, 16  # points: height of a name beside a panel, and the way fr
 LEAST = 0.9  # inches of a panel, without the names of its cases
 APART = 0.6  # width of a column of dots that are side by side
 FLOORS = {"events": "floor_s", "graph": "graph_floor_s"}  # limits of a run: times of an empty kernel, by method
-NAME_TAKES, NAME_COVERS = 0.25, 2.0  # of the panel's width; times the floor: what the name of a floor lies upon
-IN_SIGHT = 8  # a floor below the least time over this is not drawn
+NAME_TAKES, NAME_COVERS = 0.25, 2.0  # share of the width, multiple of the floor: what its name covers
+IN_SIGHT = 8  # floors are drawn if one of them is above the least time over this
 
 
 @dataclass(frozen=True)

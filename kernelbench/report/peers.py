@@ -37,7 +37,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A case: ours, by the method of the best peer; the peers, the best of them first named; the copy's time / ours."""
+    """A case. `ours`: by the method of the best peer. `peers`: in the run's order. `share`: the copy's time / ours."""
 
     case: str
     ours: Side

@@ -1,4 +1,4 @@
-"""The charts of our kernels and their peers: who is ahead of whom, in the mean and case by case; and the share of the
+"""The charts of our kernels and their peers: who is ahead of whom, on average and case by case; and the share of the
 copy's speed along a size, where a kernel falls behind or jumps."""
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def remarks(summed: StepSum) -> list[str]:
         found.append(f"Unfused, a step {takes} {view.ratio(ratio.value)} times {much} as fused{interval}.")
     for side in SIDES:
         if missing := summed.missing(side):
-            found.append(f"No sum of the {side} step, for a part of it would be none: {'; '.join(missing)}.")
+            found.append(f"No sum of the {side} step, because parts are missing: {'; '.join(missing)}.")
     return [*found, f"Left out: {summed.leaves_out}"]
 
 

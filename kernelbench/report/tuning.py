@@ -53,7 +53,7 @@ def tuning_sentence(found: Tuned) -> str:
     """How many were tried, and what is kept."""
     if found.status != "ok":
         name = f"{found.operation}/{found.implementation}  {found.case}"
-        return f"{name}: not tuned, for its own rule is {found.status}: {found.reason}"
+        return f"{name}: not tuned, because its own rule is {found.status}: {found.reason}"
     timed = sum(one.seconds is not None for one in found.candidates) - 1
     left = found.size - found.alike - sum(one.status != "left out" for one in found.candidates[1:])
     tried = f"{timed} of {found.size} candidates timed"
@@ -69,10 +69,10 @@ def tuning_sentence(found: Tuned) -> str:
 
 def fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
     """How well a cost function chooses, with fitted constants and with those that ship; then where it loses most."""
-    yield f"{model} on {gpu}: fitted to {fit.candidates} candidates of {fit.cases} cases. Its choice is"
-    yield f"  by constants from other cases  {_shares_text(fit.validated)}"
-    yield f"  before the fit                 {_shares_text(fit.start)}"
-    yield f"  the plans' choice when timed   {_shares_text(fit.timed)}"
+    yield f"{model} on {gpu}: fitted to {fit.candidates} candidates of {fit.cases} cases. How well it chooses:"
+    yield f"  with constants from other cases  {_shares_text(fit.validated)}"
+    yield f"  with the default constants       {_shares_text(fit.start)}"
+    yield f"  as plans chose when timed        {_shares_text(fit.timed)}"
     for loss, case, chosen, fastest in fit.worst:
         yield f"{case}: {100 * loss:.1f} % lost by {chosen} instead of {fastest}"
 
@@ -81,6 +81,6 @@ def _shares_text(shares: Shares) -> str:
     near, far, mean = (100 * one for one in (shares.within_3_percent, shares.within_10_percent, shares.mean_loss))
     most = 100 * shares.largest_loss
     return (
-        f"within 3 % of the fastest on {near:.0f} % of the cases, 10 % on {far:.0f} %; {mean:.1f} % slower in the "
-        f"mean, {most:.0f} % at most"
+        f"within 3 % of the fastest on {near:.0f} % of the cases, 10 % on {far:.0f} %; {mean:.1f} % slower on "
+        f"average, {most:.0f} % at most"
     )

@@ -228,14 +228,14 @@ def disturbed_groups(rows: Iterable[Row]) -> list[tuple[str, str, list[str]]]:
 
 
 def ratio(value: float) -> str:
-    """Two decimals, fewer from 10 on and three digits below 0.1: 2.05, 19.3, 0.052."""
+    """Two decimals, fewer from 10 on, two significant digits below 0.1: 2.05, 19.3, 0.052."""
     if value < 0.1:
         return digits(value, 2)
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def ratio_text(value: float | None) -> str:
-    """`2.05x`; '' for None; of nothing `0`, which is no ratio."""
+    """`2.05x`; '' for None; `0`, without the x, for 0."""
     return "" if value is None else f"{ratio(value)}x" if value else "0"
 
 

@@ -49,8 +49,8 @@ def read_times(path: Path) -> tuple[CandidateTime, ...]:
 
 
 def recorded_cases(paths: Iterable[Path], sources: Mapping[str, str]) -> set[tuple[str, str]]:
-    """(Kernel, case) of the files that exist. InputError if one has times of another source of a kernel than `sources`
-    has by its name."""
+    """(Kernel, case) of all times in the files that exist. InputError if a kernel's source has changed since: if its
+    hash is not the one in `sources`."""
     there: set[tuple[str, str]] = set()
     for path in paths:
         for row in read_times(path) if path.exists() else ():

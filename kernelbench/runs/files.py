@@ -26,9 +26,9 @@ Check = Callable[[Any], bool]
 
 
 def read_text(path: Path, limit: int, *, cut: bool = False) -> str:
-    """Read a regular file of at most `limit` bytes, of a name that ends in .gz unpacked; ResultsError for a link, which
-    may lead out of the run's folder. With `cut`, a packed file that was cut off is read as far as it goes, and its last
-    line has no end, as that of any other file that was cut off."""
+    """Read a regular file of at most `limit` bytes, and unpack it if its name ends in .gz. ResultsError for a link,
+    which may lead out of the run's folder. With `cut`, a packed file that was cut off is read as far as it goes; its
+    last line then has no end, like that of a plain file that was cut off."""
     if path.suffix != ".gz":
         return _decoded(path, _read(path, limit))
     data, whole = read_unpacked(path, limit)
@@ -38,8 +38,8 @@ def read_text(path: Path, limit: int, *, cut: bool = False) -> str:
 
 
 def read_unpacked(path: Path, limit: int, advice: str = "") -> tuple[bytes, bool]:
-    """The contents of a gzip file, at most `limit` bytes, and whether they are complete: of a file that was cut off,
-    the remaining whole lines. ResultsError, which ends with `advice`, for any other file."""
+    """The contents of a gzip file, at most `limit` bytes, and whether they are complete. A file that was cut off gives
+    its whole lines. ResultsError, which ends with `advice`, for one that is damaged or too large."""
     _require_regular(path)
     parts: list[bytes] = []
     whole, left = True, limit + 1

@@ -19,7 +19,7 @@ from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
 from kernelbench.runs.results import ENVIRONMENT_FILE, PACKED_RESULTS_FILE, Run, read_run, results_file
 
-RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims; where it has none, another GPU's tell durations
+RECORDED_GPU = "h200"  # its recorded runs decide claims; for a suite without one, another GPU's run tells the duration
 RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown if the user has no run
 _STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
@@ -159,8 +159,8 @@ def expected_text(suites: Sequence[str]) -> str:
 
 
 def output_folder(run: Path) -> Path:
-    """The folder for the page of a run: its own, but one that no run has for recorded runs, here or in another
-    checkout. Those are packed, which `kernelbench run` never does."""
+    """The folder for the page of a run: the run's own. The page of a recorded run, of this or another checkout, gets
+    a folder without a run. Recorded runs are known by being packed, which `kernelbench run` never does."""
     path = run.resolve()
     if results_file(path).name != PACKED_RESULTS_FILE and path not in (one.resolve() for one in shipped_runs()):
         return run
@@ -205,7 +205,7 @@ def of_gpus(folders: Sequence[Path]) -> list[tuple[str, Path]]:
 
 
 def below_runs(path: Path) -> Path | None:
-    """The user's folder that NAME or results/runs/NAME means in any folder; None for another path."""
+    """The user's run folder for NAME or results/runs/NAME, whatever the current folder; None for other paths."""
     return places.runs() / path.name if path.parent in (Path(), Path("results/runs")) else None
 
 
@@ -256,7 +256,7 @@ def _suite_of(folder: Path) -> str:
 
 
 def series_in(folder: Path, suite: str | None) -> tuple[dict[tuple[str, str], list[Run]], list[str]]:
-    """Runs by suite and GPU, in time; and why others are left out."""
+    """Runs by suite and GPU, oldest first; and why others are left out."""
     groups: dict[tuple[str, str], list[Run]] = {}
     left_out: list[str] = []
     for path in _folders(folder):

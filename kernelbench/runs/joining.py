@@ -45,7 +45,7 @@ def _check(runs: Mapping[str, Run]) -> None:
             )
         for case in {row.case for row in run.rows}:
             if owners.setdefault(case, label) != label:
-                raise ResultsError(f"{run.folder}: '{case}' was measured on {owners[case]} too; a case has one GPU")
+                raise ResultsError(f"{run.folder}: '{case}' was measured on {owners[case]} too; leave one run out")
 
 
 def _environment(runs: Mapping[str, Run]) -> dict[str, Any]:

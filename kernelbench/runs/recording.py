@@ -46,7 +46,7 @@ class Recording:
     def unfinished(
         self, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
     ) -> tuple[CasePlan, ...]:
-        """The cases that an earlier session has not finished, see resuming.unfinished."""
+        """The cases that an earlier session has not finished, see resuming.unfinished_plans."""
         return unfinished_plans(self._earlier, plans, () if self._limits is None else caches, progress)
 
     def append(self, results: Sequence[Result]) -> None:

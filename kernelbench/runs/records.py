@@ -22,7 +22,7 @@ class Row:
     """An implementation on a case: measured, with one cache state and one method, or counted, or the reason why not.
 
     A column of results.csv is a field of this class, or a counter of the simulator; a cell is empty where it is None.
-    A field that is called as one of a `Measurement` or a `Check` is written from there; `rows` knows the others.
+    A field named like one of `Measurement` or `Check` takes its value from there; `rows.py` makes the others.
     """
 
     suite: Annotated[str, about("name of the suite")]

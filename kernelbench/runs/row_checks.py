@@ -84,7 +84,7 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
 
 def refused(path: Path, number: int, problem: str) -> ResultsError:
     """The error for row `number`, where the header is 1, with advice."""
-    return ResultsError(f"{path}:{number}: {problem}; without that line the others are read, and --resume measures it")
+    return ResultsError(f"{path}:{number}: {problem}; delete that line to read the others; --resume measures it again")
 
 
 def _require_each_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

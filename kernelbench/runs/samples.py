@@ -69,7 +69,7 @@ def read_samples(path: Path) -> tuple[list[Sample], bool]:
 
 
 def sample_table(path: Path) -> pandas.DataFrame:
-    """A row per sample; for a case that is there twice the later samples, and of a file that was cut off the complete
+    """A row per sample. If a case is there twice, its later samples count; of a file that was cut off, only complete
     measurements."""
     import numpy
     import pandas

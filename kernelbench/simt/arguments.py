@@ -48,8 +48,8 @@ def _argument(text: str, parameter: Parameter, random: np.random.Generator) -> t
     if found := _ARRAY.fullmatch(text):
         name, dtype, shape, fill, box, swizzle = found.groups()
         if parameter.bytes != 8 and not (box and parameter.bytes == BYTES):
-            what = "tensor map" if box else "address of an array"
-            raise InputError(f"'{text}': the parameter takes {parameter.bytes} bytes, which is no {what}")
+            what = f"{BYTES} or 8 for a tensor map" if box else "8 for the address of an array"
+            raise InputError(f"'{text}': the parameter takes {parameter.bytes} bytes; expected {what}")
         array = _array(text, dtype, shape, fill, random)
         return name, TensorMap(array, _sizes(text, box), swizzle=swizzle or "none") if box else array
     if found := _SCALAR.fullmatch(text):

@@ -212,7 +212,7 @@ def chosen_blocks(
     else:
         every = np.unique(np.asarray(blocks, np.int64))
         if every.size and not 0 <= every[0] <= every[-1] < total:
-            raise DeviceError(f"block {every[-1] if every[0] >= 0 else every[0]} of a grid of {total}")
+            raise DeviceError(f"no block {every[-1] if every[0] >= 0 else every[0]}: expected 0 to {total - 1}")
         if together > cluster and (np.unique(every // together, return_counts=True)[1] != together).any():
             raise DeviceError(f"{together} blocks wait for each other: all of them must run, or none")
         every = every.astype(np.uint64)

@@ -81,7 +81,7 @@ def simulate(
     most.
 
     Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
-    BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.
+    BuildError if the simulator's runtime cannot be built. Mistakes of the kernel do not raise: they are in `faults`.
     """
     module = parse(ptx)
     name = kernel_named(module, kernel)

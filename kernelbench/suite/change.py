@@ -59,7 +59,7 @@ def read_changes(sets: Sequence[str], types: Sequence[str]) -> Changes | None:
 def change_suite(root: Entries, changes: Changes, suite: str) -> Entries:
     """The tree of a suite without mistakes, with the changes. InputError for an axis that it does not have."""
     if "step" in root.nodes:
-        raise InputError(f"{changes.text}: '{suite}' is a step, whose parts have own shapes; name another suite")
+        raise InputError(f"{changes.text}: '{suite}' is a step, whose parts have their own shapes; name another suite")
     cases = root.nodes.get("cases")
     blocks = [one for one in cases.nodes if isinstance(one, Entries)] if isinstance(cases, Items) else [root]
     _check(changes, [_axes(block) for block in blocks], suite)

@@ -14,7 +14,7 @@ from kernelbench.core.units import bytes_text
 from kernelbench.suite.blocks import Block
 
 MAX_CASES = 10_000
-MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs
+MAX_ARRAY_BYTES = 2**37  # 128 GiB, about the memory of an H200
 _SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
 
 
@@ -76,7 +76,7 @@ def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
 
 
 def _check(case: Case, operation: Operation) -> None:
-    """InputError for a case without a meaning, or with arrays that no GPU can hold."""
+    """InputError for a case without a meaning, or with an array above MAX_ARRAY_BYTES."""
     arrays = [("an array", case.shape, prod(case.shape) * dtypes.itemsize(case.dtype))]
     if arrays[0][2] <= MAX_ARRAY_BYTES:
         try:

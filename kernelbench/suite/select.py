@@ -64,7 +64,7 @@ def select_part(suite: Suite, part: str) -> Suite:
     match = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", part)
     number, parts = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= parts:
-        raise InputError(f"--part {part}: expected such as 1/4, the first of four parts")
+        raise InputError(f"--part {part}: expected K/N, as in 1/4 for the first of four parts")
     if number > len(suite.cases):
         raise InputError(f"--part {part}: suite '{suite.name}' has {len(suite.cases)} cases, so this part has none")
     turns = [*range(1, parts + 1), *range(parts, 0, -1)]
@@ -137,7 +137,7 @@ def _parse(suite: Suite, text: str) -> _Term:
     match = _TERM.fullmatch(text)
     if match is None:
         raise InputError(
-            f"filter {shown(text)} cannot be read; expected such as 'seq=512', with one of = != >= <= > <, "
+            f"filter {shown(text)} cannot be read; expected a term such as 'seq=512', with one of = != >= <= > <, "
             f"on {', '.join(names)}"
         )
     name, sign, word = match.groups()

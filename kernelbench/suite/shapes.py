@@ -49,7 +49,7 @@ class Extent:
         except ZeroDivisionError:
             raise InputError(f"{shown(self.text)} divides by zero{at}") from None
         except OverflowError:
-            raise InputError(f"{shown(self.text)} passes 2^63{at}") from None
+            raise InputError(f"{shown(self.text)} is beyond 2^63 - 1{at}") from None
         if number < 1:
             got = f"{shown(self.text)} is {number}{at}" if self.names else f"got {number}"
             raise InputError(f"an extent must be at least 1, {got}")
@@ -97,7 +97,7 @@ def _refuse_others(tree: ast.expr, text: str) -> None:
         _refuse_others(tree.operand, text)
     elif isinstance(tree, ast.Constant) and type(tree.value) is int:
         if tree.value > MAX_INTEGER:
-            raise InputError(f"{shown(text)} in the shape passes 2^63")
+            raise InputError(f"{shown(text)} in the shape is beyond 2^63 - 1")
     elif not (isinstance(tree, ast.Name) and is_name(tree.id)):
         raise InputError(f"{shown(text)} in the shape is not made of {_ALLOWED}")
 

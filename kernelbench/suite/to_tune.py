@@ -24,17 +24,17 @@ def kernels_to_tune(
     found = able[operation]
     if not found:
         others = ", ".join(name for name, own in able.items() if own)
-        raise InputError(f"{operation}: no kernel of it says what can be tuned; those of {others} do")
+        raise InputError(f"{operation}: none of its kernels can be tuned; kernels of {others} can")
     for name in names:
         if name not in found:
-            raise InputError(f"--implementation {name}: {operation} has {', '.join(found)} that can be tuned")
+            raise InputError(f"--implementation {name}: not tunable; expected one of {', '.join(found)}")
     return [found[name] for name in names or found]
 
 
 def cases_to_tune(
     kernels: Sequence[Implementation], suites: Sequence[Suite], filters: Sequence[str]
 ) -> list[tuple[Implementation, Case]]:
-    """The first of all cases that one entry of a table serves. Without suites, of those that the kernels name."""
+    """For each table entry, the first case that it serves: of the suites, else of the cases that the kernels name."""
     operation = kernels[0].operation
     if suites and not any(case.operation == operation for suite in suites for case in suite.cases):
         raise InputError(f"--suite {suites[0].name}: has no case of {operation}; see kernelbench list suites")

@@ -28,7 +28,7 @@ def explain(
     """Explain suites case by case, always on the simulator.
 
     Plans and bounds are for `gpu`; `lines` adds the source lines of every implementation; `measured`: the launches
-    also run on the GPU of this machine, for which plans and bounds then are.
+    also run on this machine's GPU, and plans and bounds are for that GPU.
     """
     from kernelbench.build import find_compiler
 

@@ -1,4 +1,4 @@
-"""tune --model, then: recorded times -> a cost function fitted -> its constants, and what beats its choice."""
+"""tune --model, second half: recorded times -> a cost function fitted -> its constants, and what beats its choice."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ def fit_models(
     here: DeviceProperties | None = None,
     out: Path | None = None,
 ) -> Iterator[ModelFit]:
-    """Fit the kernels' cost functions to what `folder` holds of any known GPU, or of the GPU that is `here`, and write
-    the constants beside it if they choose better than those that ship; and into the table `out`, or the one beside it,
-    what is faster than the choices."""
+    """Fit the kernels' cost functions to the times in `folder`, of any known GPU or of the one that is `here`. Write
+    the constants to `folder` if they choose better than those that ship, and candidates that are faster than the
+    choices to the table `out`, by default one in `folder`."""
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_rank(operation, names, catalog.implementations)
     models = {cost_model(one).name: cost_model(one) for one in kernels}

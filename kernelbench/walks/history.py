@@ -1,4 +1,4 @@
-"""history: a folder of runs -> those of each suite and GPU, in time -> trends, steps, and what changed there."""
+"""history: a folder of runs -> those of each suite and GPU, oldest first -> trends, steps, and what changed there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

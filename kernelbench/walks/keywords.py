@@ -33,8 +33,8 @@ def request_of_keywords(suite: str, options: Mapping[str, Any]) -> Request:
         field = _FIELDS.get(name, name)
         if field not in known:
             raise TypeError(
-                f"run() has no option {name!r}; it has those of `kernelbench run --help`, but for several GPUs and the "
-                "page"
+                f"run() has no option {name!r}; it has those of `kernelbench run --help`, except those for several "
+                "GPUs and for the HTML page"
             )
         given[field] = _value(name, value)
     return request_of((suite,), _arguments(suite, options), given)

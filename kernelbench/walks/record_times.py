@@ -1,4 +1,4 @@
-"""tune --model, first: kernels and cases -> all candidates built -> timed -> recorded."""
+"""tune --model, first half: kernels and cases -> all candidates built -> timed -> recorded."""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from kernelbench.runs.candidate_times import append_times, recorded_cases
 from kernelbench.suite.to_tune import cases_to_rank, cost_model, kernels_to_rank
 from kernelbench.walks.request import Request, read_suites
 
-WITHIN = 2.0  # slower candidates, as the cost function expects before it is fitted, are not timed
+WITHIN = 2.0  # times its choice: candidates that the unfitted cost function expects to be slower are not timed
 SLICE = 24  # cases whose candidates are built together, before they are timed
 
 

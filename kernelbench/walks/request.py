@@ -35,7 +35,7 @@ class Request(MeasureRequest):
 
     @property
     def partial(self) -> bool:
-        """Whether the run covers less than whole suites, or measures twins or energy too."""
+        """Whether a recorded time says nothing of this run: less or other cases, --quick, twins, or energy."""
         chosen = self.only or self.filters or self.sets or self.dtypes or self.part or self.caches
         return bool(chosen or self.quick or self.self_test or self.energy)
 

@@ -49,7 +49,7 @@ def copies_of(
     target: str = "y",
     reference: Callable[[Any, Case, Arrays], Arrays] | None = None,
 ) -> tuple[Implementation, ...]:
-    """Of an operation that reads one array and writes another of as many bytes; by cudaMemcpyAsync, too.
+    """The yardsticks of an operation that reads one array and writes another of as many bytes; one is cudaMemcpyAsync.
 
     copy.cu has its kernels, `<operation>_copy_<dtype>`, each a call of `copy_packs`.
     """

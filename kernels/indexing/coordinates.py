@@ -7,7 +7,7 @@ from ..common.launch_helpers import narrow_plan
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",
-    differs="said in two lines; the kernel round them was written here",
+    differs="stated in two lines; the kernel around them was written here",
 )
 
 

@@ -35,8 +35,8 @@ from ..softmax_family.row_techniques import (
 )
 from ._long_rows import LongRows, long_rows
 
-# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie;
-# for the addresses of gamma and beta where a thread has whole rows, beside those of half a row of each.
+# Registers per thread in addition to those of softmax. Masked packs: the packs of gamma and beta that hold their
+# weights. Whole rows per thread: the addresses of gamma and beta; half a row of each is counted in with_weights.
 MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
 LONG_BYTES = 2**20  # of a row, beyond which groups of small blocks hold it
 LONG_SIZE = 8, 256  # packs per thread and row, threads
@@ -60,9 +60,9 @@ BLOCK_PACKS = 4096  # the same without clusters: two blocks of 512 threads keep 
 
 
 def choose(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice | LongRows:
-    """Rows beyond the registers of a cluster are held by groups of small blocks. Of rows that begin anywhere, masked
-    packs need further instructions for gamma and beta, so lanes take elements from shared memory up to longer rows,
-    where rows are many."""
+    """Rows beyond the registers of a cluster are held by groups of small blocks. For unaligned rows, masked packs need
+    more instructions for gamma and beta. So if rows are many, lanes take elements from shared memory up to longer
+    rows than in softmax."""
     if columns * itemsize > LONG_BYTES and (held := long_rows(rows, columns, itemsize, device, *LONG_SIZE)):
         return held
     in_cache = rows * columns * itemsize <= device.l2_bytes

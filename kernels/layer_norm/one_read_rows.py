@@ -15,8 +15,8 @@ GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
 
 def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | LongRows, ...]:
-    """The rule's choice, then softmax's candidates without its rows by lanes, whose weights it does not take, then
-    groups of blocks for long rows."""
+    """The rule's choice, then softmax's candidates (without StagedLanes, which has no weights there), then groups
+    of blocks for long rows."""
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)

@@ -41,7 +41,7 @@ def grid_size(blocks: int, threads: int, device: DeviceProperties) -> int:
 
 
 def resident_blocks(block: int, columns: int, device: DeviceProperties) -> int:
-    """Blocks of the shared technique that a multiprocessor holds at once; 0 beyond 48 KB a block.
+    """Blocks of the shared technique that a multiprocessor holds at once; 0 beyond 48 KB per block.
 
     oneflow.cu bounds its registers so that they never are what limits this.
     """

@@ -17,7 +17,7 @@ from kernelbench import (
 )
 from ..common.launch_helpers import merged_axes, permutation_of
 
-DOWN, TALL = 16, 32  # packs of a tile's column: 256 bytes where rows and columns are whole packs, 512 elsewhere
+DOWN, TALL = 16, 32  # packs of a tile's column: 256 bytes, or 512 for unaligned tiles if they fit, see tile_of
 RESIDENT = {4: 2048, 2: 1280}  # threads per multiprocessor that registers suffice for in tall tiles, by itemsize
 WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
@@ -114,7 +114,7 @@ TUNABLE = Tunable(
 IMPLEMENTATIONS = (
     Implementation(
         "swizzled",
-        "tiles through swizzled shared memory, 16 bytes an access on both sides",
+        "tiles through swizzled shared memory, 16 bytes per access on both sides",
         Origin("written here"),
         plan=plan,
         tunable=TUNABLE,

@@ -59,5 +59,5 @@ OPERATION = Operation(
     reference=reference,
     tolerance=tolerance,
     large=large,
-    special=SpecialValues("-inf", "inf, beside -inf NaN", "NaN", "torch.sum"),
+    special=SpecialValues("-inf", "inf; NaN if there is a -inf too", "NaN", "torch.sum"),
 )

@@ -6,7 +6,7 @@
 //   needs   elements >= 1
 //   BLOCK   threads of a block; PACKS: packs per thread in flight; STREAMED: of common/copy.cuh
 //   launch  grid ceil(packs / (BLOCK * PACKS)), at least 1; block BLOCK; no shared memory
-//   moves   D in, D and a bit an element out
+//   moves   D in, D and one bit per element out
 //   Origin: written here.
 #include "common/copy.cuh"
 #include "common/elementwise.cuh"

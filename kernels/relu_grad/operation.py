@@ -39,9 +39,9 @@ OPERATION = Operation(
     bytes_moved=bytes_moved,
     large=quarter_of_range,
     special=SpecialValues(
-        "in y 0, in dy -inf or 0",
-        "in y dy, in dy inf or 0",
-        "in y 0, in dy NaN or 0",
+        "-inf in y gives 0, in dy it gives -inf or 0",
+        "inf in y gives dy, in dy it gives inf or 0",
+        "NaN in y gives 0, in dy it gives NaN or 0",
         "torch.ops.aten.threshold_backward",
         differs="which passes dy on where y is NaN: here that is not above 0, as in the kernels that are compared",
     ),

@@ -1,7 +1,7 @@
 """Peer: cudnnSoftmaxForward of the installed cuDNN, accurate. Any axis.
 
-Of float16 and bfloat16 it rounds once more on the way to a result than the operation's tolerance allows for, in rows of
-more than 512 elements and along any other axis than the last (cuDNN 9 of PyTorch 2.11): this is graded.
+With float16 and bfloat16 it rounds once more than the operation's tolerance allows for, in rows of more than 512
+elements and along any axis but the last (cuDNN 9 of PyTorch 2.11): its rows are `graded`.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 // The block reduction and the constants of FasterTransformer 1.0's attention softmax.
 //   launch  block a multiple of 32, up to 1024
-//   shared  32 floats a reduction, whatever the block
+//   shared  32 floats per reduction, whatever the block
 #pragma once
 #include "common/reduce.cuh"
 

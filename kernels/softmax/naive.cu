@@ -4,7 +4,7 @@
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   nothing: any rows >= 1, any columns >= 1
 //   launch  grid ceil(rows / 256), block 256, no shared memory
-//   moves   4 reads' worth of D: 3 D in, 1 D out, no two lanes of a warp beside each other
+//   moves   3 D in, 1 D out; the lanes of a warp never access neighbouring elements
 //   A row of -inf gives NaN.   Origin: written here, the plainest kernel there is.
 #include "common/convert.cuh"
 

@@ -60,7 +60,7 @@ def warp_shape(rows: int, columns: int) -> WarpShape:
 
 
 def resident_blocks(block: int, columns: int, device: DeviceProperties) -> int:
-    """Blocks of the shared technique that a multiprocessor holds at once; 0 beyond 48 KB a block.
+    """Blocks of the shared technique that a multiprocessor holds at once; 0 beyond 48 KB per block.
 
     oneflow.cu bounds its registers so that they never are what limits this.
     """

@@ -6,7 +6,7 @@
 #include "softmax/oneflow_pack.cuh"
 
 // Where the elements of a pack lie in shared memory.
-//   TRANSPOSED  [PACK][packs]: the lanes of a warp touch 32 neighbouring words, one a bank
+//   TRANSPOSED  [PACK][packs]: the lanes of a warp touch 32 neighbouring words, one per bank
 //   otherwise   [packs][PACK], the order of the row: with PACK 2 the lanes touch every other word, and two
 //               lanes meet in each of 16 banks. Volatile, because the compiler would otherwise join the two
 //               accesses of a lane into one of 8 bytes, which has no conflict

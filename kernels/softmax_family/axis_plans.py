@@ -9,7 +9,7 @@ from .axis_tiles import Tile, View, view_of
 from .hardware import PACK, USUAL_CLOCK_HZ
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
-MANY_PARTS = 8  # from which tiles of 4-byte loads begin later
+MANY_PARTS = 8  # from this many parts on, tiles of 4-byte loads start twice as far apart
 LOADING_SHARE = 0.6  # share of the resident blocks of co-resident groups that load at once
 
 

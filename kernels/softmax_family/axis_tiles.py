@@ -19,8 +19,8 @@ PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # per thread, the best first
 # (threads per block, blocks per multiprocessor) for 64 registers; for 80, where rows are not whole packs.
 BOUND, CUT_BOUND = (1024, 1), (768, 1)
 JOIN_CHUNK = 4  # (maximum, sum) pairs that a lane joins at once: a define of the kernels
-# Where rows are no multiple of 16 bytes: 4-byte loads per thread, which also are the most rows of a thread that has
-# columns of its own, and threads per block, at most; the fewest threads of a block where there are rows for them.
+# If rows are no multiple of 16 bytes. Most 4-byte loads per thread, and most rows of a thread that has columns of its
+# own; most threads per block; fewest threads per block, if there are rows for them.
 MOST_LOADS, UNALIGNED_THREADS, LEAST_THREADS = 32, 544, 64
 UNALIGNED_REGISTERS = 40  # per thread of such a block, beside what it loads
 

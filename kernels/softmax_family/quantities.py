@@ -15,8 +15,8 @@ from .row_plans import plan_of
 from .row_techniques import Choice, Held, Split, StagedLanes
 from .slab_plans import Slabs, slab_plan
 
-# Registers of a thread beside its packs: as many as it takes, and as many as it must have before the compiler puts some
-# into memory. All three numbers were chosen by the times in results/h200/model and results/h100/model.
+# Registers of a thread besides its packs: how many it takes, and below how many the compiler puts some into local
+# memory. All three numbers were chosen by the times in results/h200/model and results/h100/model.
 BESIDE, LEAST_BESIDE = 32, 18
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # four halves or more whose columns a thread sums up.

@@ -83,7 +83,7 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
         ("build softmax --gpu k80", "--gpu k80: unknown GPU; expected one of v100, v100-pcie, t4,"),
         ("plan softmax --only naive,fft", "suite 'softmax' has no implementation 'fft'; did you mean 'ft'?"),
         ("plan softmax --filter seq=17", "no case of suite 'softmax' has seq=17; seq is 16, 32, 64, 128, 512, 1024"),
-        ("plan softmax --filter seq", "filter 'seq' cannot be read; expected such as 'seq=512'"),
+        ("plan softmax --filter seq", "filter 'seq' cannot be read; expected a term such as 'seq=512'"),
         ("plan softmx", "no suite 'softmx'; did you mean 'softmax'?"),
         ("run softmax nowhere/softmx.yaml", "no suite 'nowhere/softmx.yaml'; did you mean 'softmax'?"),
         ("run softmax softmax_half --out x", "--out x: one folder holds one suite, but 2 were named"),

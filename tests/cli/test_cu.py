@@ -73,7 +73,7 @@ def test_two_files_of_one_name_stand_beside_each_other(fake: Project, command: C
     (fake.root / "other" / "my.cu").write_text(FAKE)
     out, err = ended(0, command(*arguments("plan small --cu my.cu --cu other/my.cu --filter columns=8")))
     assert "my_my" in out
-    assert err == "my.cu is named my_my here, for softmax has a kernel my.\n"
+    assert err == "my.cu is named my_my here, because softmax already has a kernel my.\n"
 
 
 @pytest.mark.parametrize("name", ["plan", "check", "build", "run", "run --gpus simulated:h200"])
@@ -82,7 +82,7 @@ def test_a_name_that_the_operation_has_is_told_once_before_anything_runs(
 ) -> None:
     (fake.root / "my.cu").rename(fake.root / "good.cu")
     err = command(*arguments(f"{name} small small --cu good.cu --only good,nobody"))[2]
-    said = "good.cu is named my_good here, for softmax has a kernel good. --only good selects that kernel, and my_good"
+    said = "good.cu is named my_good here, because softmax already has a kernel good. --only good selects that kernel,"
     assert err.startswith(said)
     assert err.count("is named") == 1
 

@@ -65,7 +65,7 @@ def test_what_is_written_is_launched_as_the_kernel_that_it_is_a_copy_of(operatio
 
 @pytest.mark.parametrize("operation", LOOPS)
 def test_an_operation_without_a_kernel_to_copy_says_so(operation: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has none to start from"):
+    with pytest.raises(InputError, match="has no kernel to copy"):
         new_kernel(f"{operation}/mine", folder=tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_a_copy_is_right_whatever_it_starts_from(command: Command, tmp_path: Pat
         ("softmax/operation", None, "is taken"),
         ("softmax/mine", "torch", "--from torch: it has no .cu to copy"),
         ("layer_norm/mine", "oneflow", "--from oneflow: its file makes several implementations in a loop"),
-        ("softmax/mine", "nobody", "--from nobody: there is none of this name"),
+        ("softmax/mine", "nobody", "--from nobody: no implementation has this name"),
         ("sofmax/mine", None, "did you mean 'softmax'? for an operation of your own choose a name that is less like"),
         ("scan/mine", "naive", "--from naive: 'scan' is new, and has none to copy; the operations are bias_add, "),
         ("scan/operation", None, "'scan/operation' is taken: it says what is computed"),
@@ -154,7 +154,7 @@ def test_a_new_operation_comes_with_all_that_its_commands_need(
         f"{folder}/operation.py",
         f"{folder}/row_weight.yaml",
         f"{folder}/first.cu",
-        f"{folder}/first.py: x times a weight for each column, to be changed; next",
+        f"{folder}/first.py: x times a weight for each column; change it, then run",
     ]
     assert [line.split() for line in out.splitlines()[4:]] == [
         f"kernelbench {verb} {folder}/row_weight.yaml --kernels kernels".split() for verb in ("check", "run")

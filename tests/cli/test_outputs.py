@@ -168,7 +168,7 @@ def test_a_value_that_names_nothing_is_refused(
         (("plan", ""), "suites '': is empty; name something or leave it out"),
         (("compare", ""), "runs '': is empty; name something or leave it out"),
         (("report", ""), "runs '': is empty; name something or leave it out"),
-        (("plan", "softmax", "--filter", ""), "filter '' cannot be read; expected such as 'seq=512'"),
+        (("plan", "softmax", "--filter", ""), "filter '' cannot be read; expected a term such as 'seq=512'"),
     ],
 )
 def test_an_empty_argument_is_refused(arguments: tuple[str, ...], said: str, command: Command) -> None:

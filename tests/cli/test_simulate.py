@@ -171,7 +171,7 @@ def test_arguments_have_the_types_of_their_parameters(tmp_path: Path) -> None:
         (["x=float32[1]:once", "a=1", "n=2"], "unknown contents once"),
         (["x=float32[1,,2]:ones", "a=1", "n=2"], "expected a shape"),
         (["x=float32[99999999999]:ones", "a=1", "n=2"], "more than 16 GiB"),
-        (["x=float32[1]:ones", "a=float32[1]:ones", "n=2"], "takes 4 bytes, which is no address"),
+        (["x=float32[1]:ones", "a=float32[1]:ones", "n=2"], "takes 4 bytes; expected 8 for the address"),
         (["x=float32[1]:ones", "a=1", "n=2.5"], "is a whole number"),
         (["x=float32[1]:ones", "a=1", "n=int32:3000000000"], "does not fit into int32"),
         (["x=float32[1]:ones", "a=one", "n=2"], "expected a number"),

@@ -64,7 +64,7 @@ def test_a_cluster_measures_and_refuses(
             found = read_run(fleets.folder / "f" / label / "softmax")
             assert [row.status for row in found.rows] == ["ok", "ok"]
         code, _, messages = fleets.run(*run[:-2], "--kernels", "x", "--out", "g")
-        assert (code, "--kernels: is of this host alone" in messages) == (2, True)
+        assert (code, "--kernels: is for this host only" in messages) == (2, True)
 
         mine = fleets.folder / "softmax.yaml"  # of the same name, with other contents
         mine.write_text((places.SUITES / "softmax.yaml").read_text() + "# changed\n")

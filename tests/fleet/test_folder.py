@@ -38,7 +38,7 @@ def test_resume_goes_on_with_the_same_work_alone(fleet: Fleet) -> None:
     for change, said in (
         ({"suites": {"softmax": "cd"}}, "its suites were softmax \\(ab\\), now they are softmax \\(cd\\)"),
         ({"options": ()}, "its options were --quick, now they are none"),
-        ({"shared": True}, "measured on every GPU, now they are divided"),
+        ({"shared": True}, "its cases were measured on every GPU, now they are divided"),
     ):
         with pytest.raises(InputError, match=said):
             resume_fleet(fleet.folder, replace(fleet, **change))

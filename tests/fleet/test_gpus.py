@@ -109,7 +109,7 @@ def test_a_label_is_the_name_of_a_folder(label: str) -> None:
     values = {"kind": "k", "device": "cuda", "resource": "r", "host": "h"}
     with pytest.raises(InputError, match="calls its GPU"):
         gpu_of({**values, "label": label})
-    with pytest.raises(InputError, match="another way"):
+    with pytest.raises(InputError, match="another version of kernelbench"):
         gpu_of(values)
 
 

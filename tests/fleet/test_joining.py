@@ -37,7 +37,7 @@ def test_parts_hold_every_case_once_and_take_about_equally_long() -> None:
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/2/3", "-1/2", "a/b", "", "1/9999999999"])
 def test_a_part_that_cannot_be(text: str) -> None:
-    with pytest.raises(InputError, match="expected such as 1/4"):
+    with pytest.raises(InputError, match="expected K/N, as in 1/4"):
         select_part(suite([8, 16]), text)
 
 

@@ -34,7 +34,7 @@ def test_workers_are_told_what_the_client_was_told() -> None:
 @pytest.mark.parametrize("words", [("--kernels", "x"), ("--cu", "x.cu"), ("--nvcc", "x"), ("--in-process",)])
 def test_what_is_of_this_host_stays_here(words: tuple[str, ...]) -> None:
     assert options(*words) == list(words)
-    with pytest.raises(InputError, match=f"{words[0]}: is of this host alone"):
+    with pytest.raises(InputError, match=f"{words[0]}: is for this host only"):
         options(*words, cluster=True)
 
 

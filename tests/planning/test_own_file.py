@@ -53,7 +53,7 @@ def test_arithmetic_is_exact(text: str, value: int) -> None:
         ("0.5", "--grid: '0.5': is no whole number; give an integer"),
         ("-1.5", "--grid: '-1.5': is no whole number; give an integer"),
         ("n // 0", "--grid: 'n // 0': divides by zero"),
-        ("n * n * n * n * n * n * n", "passes 2^63"),
+        ("n * n * n * n * n * n * n", "is beyond 2^63"),
         ("n ** 2", "--grid: 'n ** 2': is not made of numbers, names, + - * / // %"),
         ("abs(n)", "'abs(n)': is not made of"),
         ("ceil(1, 2)", "ceil() takes one value, min() and max() several"),
@@ -214,7 +214,7 @@ def test_a_file_name_becomes_a_free_name(file: str, name: str) -> None:
 
 
 def test_a_kernel_that_is_not_named_after_its_file_is_told_why() -> None:
-    taken = "naive.cu is named my_naive here, for softmax has a kernel naive."
+    taken = "naive.cu is named my_naive here, because softmax already has a kernel naive."
     assert renamed_text(Path("own/single.cu"), "single", "softmax") == ""
     assert renamed_text(Path("own/naive.cu"), "my_naive", "softmax", ["ft"]) == taken
     only = " --only naive selects that kernel, and my_naive is added to it."

@@ -44,7 +44,7 @@ def test_a_missing_part_is_told_and_its_side_has_no_sum():
     assert step.lines(broken)[1][5:] == ("packed", "-", "", "-")
     assert step.totals(broken)[-2:] == ("200.0 µs", "no sum")
     assert step.remarks(broken) == [
-        "No sum of the fused step, for a part of it would be none: b: packed: failed (no memory).",
+        "No sum of the fused step, because parts are missing: b: packed: failed (no memory).",
         "Left out: the rest",
     ]
 

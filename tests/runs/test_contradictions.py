@@ -103,7 +103,7 @@ def test_rows_of_another_suite_are_refused_with_the_line(folder: Path) -> None:
 def test_a_row_that_contradicts_itself_is_refused(folder: Path, cells: dict[str, str], said: str) -> None:
     change(folder, lambda rows: rows[3].update(cells))
     assert refusal(folder) == (
-        f"results.csv:5: {said}; without that line the others are read, and --resume measures it"
+        f"results.csv:5: {said}; delete that line to read the others; --resume measures it again"
     )
 
 

@@ -84,7 +84,7 @@ def test_whole_shapes_replace_all_extents(known: Catalog) -> None:
         ("softmax", (), ("float17",), "--dtype 'float17': unknown type; did you mean 'float16'?"),
         ("softmax", (), ("int8",), "--dtype int8: softmax cannot compute case"),
         ("indexing", ("rows=3",), (), "--set rows: it steps together with others, (rows, columns); write --set shape="),
-        ("bert_base_step", ("seq=3",), (), "--set seq=3: 'bert_base_step' is a step, whose parts have own shapes"),
+        ("bert_base_step", ("seq=3",), (), "'bert_base_step' is a step, whose parts have their own shapes"),
     ],
 )
 def test_a_mistake_says_what_to_write(

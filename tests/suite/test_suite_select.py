@@ -29,7 +29,7 @@ def seqs(suite):
 
 
 NAMES = "shape, axis, dtype, inputs, seq, mask, scale"
-EXPECTED = f"expected such as 'seq=512', with one of = != >= <= > <, on {NAMES}"
+EXPECTED = f"expected a term such as 'seq=512', with one of = != >= <= > <, on {NAMES}"
 
 
 @pytest.mark.parametrize(

@@ -108,4 +108,4 @@ def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
 def test_what_a_low_limit_ends_is_told(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
     group = click.Group(callback=raising(error), commands={"go": click.Command("go", callback=lambda: None)})
     assert invoke(group, ["go"]) == 2
-    assert f"{error or 'out of memory'}: is a limit low" in capsys.readouterr().err
+    assert f"{error or 'out of memory'}: raise the limit on memory" in capsys.readouterr().err

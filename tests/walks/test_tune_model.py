@@ -109,7 +109,7 @@ def test_all_candidates_are_recorded_and_the_fit_finds_the_constants_that_set_th
     assert fitted.within_3_percent == 1
     said = " ".join(out.split())
     assert "held_model on NVIDIA H200: fitted to 60 candidates of 15 cases" in said
-    assert re.search(r"by constants from other cases within 3 % of the fastest on 100 % of the cases", said)
+    assert re.search(r"with constants from other cases within 3 % of the fastest on 100 % of the cases", said)
 
 
 def test_constants_keep_their_units_and_plans_take_the_first_choice(
@@ -136,7 +136,7 @@ def test_a_wrong_constant_chooses_worse_and_is_fitted_away(held: Project, comman
     source = places.KERNELS / "softmax" / "held.py"
     source.write_text(KERNEL.replace('"start": Constant(1e-7', '"start": Constant(4e-6'))
     out, _ = ended(0, model(command, times))
-    (before,) = re.findall(r"before the fit +within 3 % of the fastest on (\d+) %", out)
+    (before,) = re.findall(r"with the default constants +within 3 % of the fastest on (\d+) %", out)
     (after,) = re.findall(r"other cases +within 3 % of the fastest on (\d+) %", out)
     assert int(before) < 50
     assert int(after) == 100

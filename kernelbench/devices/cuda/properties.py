@@ -16,7 +16,7 @@ def existing_device(number: int) -> int:
     except CUDARuntimeError as error:
         raise NoDevice(f"no GPU, or no driver for it; the CUDA runtime answers '{error}'.") from error
     if number >= count:
-        raise NoDevice(f"cuda:{number} was asked for, but there {'is' if count == 1 else 'are'} {count}.")
+        raise NoDevice(f"cuda:{number} was asked for, but there {'is' if count == 1 else 'are'} only {count} here.")
     return number
 
 

@@ -65,7 +65,7 @@ def lower(
     has_operation: Callable[[str], bool],
     machine: MachineLines = NO_LINES,
 ) -> Program:
-    """`function`: of inline.flatten. `has_operation("add_u32")`: whether the runtime has it.
+    """`function`: of inline.inline_calls. `has_operation("add_u32")`: whether the runtime has it.
     `machine`: the kernel's machine code; accesses that it joins are counted as it makes them."""
     function = _closed(function)
     context = Context(function, module, control_flow(function))

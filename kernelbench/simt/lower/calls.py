@@ -94,8 +94,8 @@ def _live_across(context: Context, index: int) -> Iterator[str]:
 
 
 def _table(context: Context, one: ir.Instruction, routine: ir.Routine) -> list[int]:
-    """How many arguments, results and registers there are; of arguments and results the offsets in the frames of the
-    caller and the routine, and bytes; of registers the slots and bytes."""
+    """The numbers of arguments, results and registers; then for each argument and result its offsets in the frames of
+    caller and routine, and its bytes; then for each register its slot and bytes."""
     results, _, arguments = one.operands
     assert isinstance(results, ir.Group)
     assert isinstance(arguments, ir.Group)

@@ -22,8 +22,8 @@ PURE = {key.split(".")[0] for family in (arithmetic, compare, convert, logic) fo
 CARRY = {"cc", "addc", "subc", "madc"}  # with an operand that is not written out
 UNCHECKED = {"global", "const", "param"}
 
-# What holds in every lane that uses a value: a predicate and what it is -> the last instruction that tests it for this.
-# None: nothing uses the value.
+# Conditions that hold in every lane that uses a value: (predicate, its value there) -> the last instruction that tests
+# it. None: nothing uses the value.
 Conditions = dict[tuple[ir.Operand, bool], int]
 
 
