@@ -129,7 +129,8 @@ def several_slabs(tile: Tile, view: View) -> Tile:
     block = THREADS if tile.layout == "whole" else LEAST_THREADS
     if tile.group == 1 and tile.per_pack == 4:
         block = LEAST_THREADS
-    return replace(tile, slabs=max(1, min(64, block // tile.threads)))
+    tile = replace(tile, slabs=max(1, min(64, block // tile.threads)))
+    return replace(tile, bound=unaligned_bound(tile)) if tile.pack_bytes < PACK else tile
 
 
 def two_strips(tile: Tile, view: View) -> Tile | None:

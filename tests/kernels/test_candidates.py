@@ -45,6 +45,7 @@ def check_launches(case, device, kernel, candidates):
             threads = launch.block[0] * launch.block[1] * launch.block[2]
             least_registers = 24  # of any of these kernels; launch bounds keep the compiler within what there is
             assert device.refusal(threads, least_registers, launch.shared_bytes) == "", one
+            assert threads <= int(defines.get("THREADS", threads)), one  # what the compiler was told, or no launch
     assert implementation.plan(case, device) in plans
 
 
@@ -88,6 +89,13 @@ def test_candidates_are_legal_on_all_gpus_and_cases(gpu):
     for suite in ("draw_axis", "model_axis"):
         for case in drawn(suite):
             check_views(case, KNOWN[gpu])
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((9000, 8, 6), "float16"), ((9000, 3, 7), "float32"), ((9000, 4, 6), "bfloat16")]
+)
+def test_several_slabs_of_few_columns_fit_what_the_compiler_is_told(shape, dtype, h200):
+    check_views(Case("softmax", shape, 1, dtype), h200)
 
 
 def kinds(candidates):
