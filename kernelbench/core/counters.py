@@ -20,16 +20,19 @@ SECTOR_BYTES = 32
 @dataclass(frozen=True)
 class Counters:
     """A request is a warp instruction that accesses memory; a sector, SECTOR_BYTES of global memory; a wavefront, one
-    pass over the 32 banks of shared memory. `ideal`: the fewest for the same bytes."""
+    pass over the 32 banks of shared memory. `ideal`: the fewest for the same bytes. `requested_bytes`: of each request,
+    where what several lanes ask for counts once; 0 in runs of early versions, which did not count them."""
 
     warp_instructions: int = 0
     thread_instructions: int = 0  # active lanes, summed over warp instructions
     global_load_requests: int = 0
     global_load_sectors: int = 0
     global_load_ideal_sectors: int = 0
+    global_load_requested_bytes: int = 0
     global_store_requests: int = 0
     global_store_sectors: int = 0
     global_store_ideal_sectors: int = 0
+    global_store_requested_bytes: int = 0
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
     shared_load_requests: int = 0

@@ -200,8 +200,9 @@ class Launch(ctypes.Structure):
 
 
 COUNTERS = np.dtype(
-    [(name, np.uint64) for name in ("warps", "threads", "requests", "sectors", "ideal_sectors", "shared_requests",
-     "wavefronts", "ideal_wavefronts", "local_requests", "local_sectors", "divergences", "most_ways", "least_ways")]
+    [(name, np.uint64) for name in ("warps", "threads", "requests", "sectors", "ideal_sectors", "requested_bytes",
+     "shared_requests", "wavefronts", "ideal_wavefronts", "local_requests", "local_sectors", "divergences",
+     "most_ways", "least_ways")]
 )  # fmt: skip
 FAULTS = np.dtype([*((name, np.uint32) for name in ("kind", "source", "warp", "lane")),
                    *((name, np.uint64) for name in ("block", "address", "count"))])  # fmt: skip

@@ -108,6 +108,7 @@ def test_bulk_copies_in_and_out(clusters: Kernels, rng: np.random.Generator) -> 
     np.testing.assert_array_equal(y, 2 * x)
     assert (counters.global_load_requests, counters.global_load_sectors) == (3, 3 * 32)
     assert (counters.global_store_requests, counters.global_store_sectors) == (3, 3 * 32)
+    assert counters.global_load_requested_bytes == counters.global_store_requested_bytes == x.nbytes
     assert (counters.shared_copy_requests, counters.shared_copy_wavefronts) == (2 * 3, 2 * 3 * 8)
     assert counters.written_once_bytes == counters.read_once_bytes == x.nbytes
 

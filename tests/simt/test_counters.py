@@ -47,6 +47,19 @@ def test_predicated_lanes_do_not_count(machine: Machine) -> None:
     assert (none.global_load_requests, none.warp_instructions) == (0, 3)
 
 
+@pytest.mark.parametrize(
+    ("index", "size", "requested"),
+    [(LANE, 4, 128), (LANE * 8, 4, 128), (np.zeros(LANES), 4, 4), (LANE // 4, 4, 32), (LANE, 8, 256),
+     (np.where(LANE < 3, LANE, -1), 4, 12), (np.where(LANE < 3, LANE // 2, -1), 16, 32)],
+)  # fmt: skip
+def test_requested_bytes_count_once_for_lanes_that_share_them(
+    machine: Machine, index: Any, size: int, requested: int
+) -> None:
+    loads, stores = (access(machine, "global", what, index, size) for what in ("ld", "st"))
+    assert (loads.global_load_requested_bytes, loads.global_store_requested_bytes) == (requested, 0)
+    assert (stores.global_load_requested_bytes, stores.global_store_requested_bytes) == (0, requested)
+
+
 def test_sectors_of_atomics_as_the_hardware_counts_them(machine: Machine) -> None:
     """Each lane at a word of its own (- for none): 243 of 2,251 recorded launches, most of them picked because a sector
     counts twice."""
@@ -112,7 +125,7 @@ def test_copies_to_shared_memory_are_no_stores(machine: Machine) -> None:
     build.emit("cpasync_16", text="cp.async.cg.shared.global", a=build.constant(LANE * 32), b=4, c=source, x=[0])
     own = launch_counters(machine.launch(build.build(shared=1 << 12), (1,), (32,), [])).counters
     machine.memory.free(x)
-    assert (own.global_load_requests, own.global_load_sectors) == (1, 16)
+    assert (own.global_load_requests, own.global_load_sectors, own.global_load_requested_bytes) == (1, 16, 512)
     assert (own.shared_store_requests, own.shared_store_wavefronts) == (0, 0)
     copies = own.shared_copy_requests, own.shared_copy_wavefronts, own.shared_copy_ideal_wavefronts
     assert copies == (own.shared_requests, own.shared_wavefronts, 4) == (1, 8, 4)

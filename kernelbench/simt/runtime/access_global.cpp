@@ -126,6 +126,7 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
     }
     counters.sectors += ((first + span - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1;
     counters.ideal_sectors += (span + 31) >> SECTOR_SHIFT;
+    counters.requested_bytes += span;
     mark(*allocation, first, span, purpose);
     warp.state->worker->changes += purpose == Purpose::write;
     return true;
@@ -155,6 +156,7 @@ u8* access_global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u6
     ++counters.requests;
     counters.sectors += sectors;
     counters.ideal_sectors += (bytes + 31) >> SECTOR_SHIFT;
+    counters.requested_bytes += bytes;
     Allocation* allocation = locate(worker, warp.state->position, address, bytes);
     if (!allocation) {
         const Allocation* around = allocation_at(*worker.launch, address);
@@ -186,7 +188,9 @@ void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
     worker.changes += purpose == Purpose::write;  // updates: atomics.cpp
     counters.sectors += update ? count_atomic_sectors(access.at, access.lanes)
                                : count_sectors(access.at, access.lanes);
-    counters.ideal_sectors += (u64(count_distinct(access.at, access.lanes)) * bytes + 31) >> SECTOR_SHIFT;
+    const u64 requested = u64(count_distinct(access.at, access.lanes)) * bytes;
+    counters.ideal_sectors += (requested + 31) >> SECTOR_SHIFT;
+    counters.requested_bytes += requested;
     u32 good = aligned(warp, instruction, bytes, access);
     Tracker tracker(warp, instruction);
     each_lane(good, [&](int lane) {

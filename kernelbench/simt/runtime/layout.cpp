@@ -43,8 +43,8 @@ namespace {
 std::string layout() {
     std::string text;
     STRUCTURE(Instruction, run, d, a, b, c, e, f, x, immediate, guard, negated, kind, target, reconverge, source)
-    STRUCTURE(Counters, warps, threads, requests, sectors, ideal_sectors, shared_requests, wavefronts,
-              ideal_wavefronts, local_requests, local_sectors, divergences, most_ways, least_ways)
+    STRUCTURE(Counters, warps, threads, requests, sectors, ideal_sectors, requested_bytes, shared_requests,
+              wavefronts, ideal_wavefronts, local_requests, local_sectors, divergences, most_ways, least_ways)
     STRUCTURE(Generator, kind, type, seed, first, second)
     STRUCTURE(Allocation, begin, end, read, written, read_pages, written_pages, states, chunks, defined, read_only, generator)
     STRUCTURE(FaultRecord, kind, source, warp, lane, block, address, count)

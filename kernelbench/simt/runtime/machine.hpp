@@ -19,7 +19,7 @@ constexpr u8 POISON = 0xff;   // unwritten memory and failed reads: NaN as a flo
 
 struct Counters {  // of one lowered instruction
     u64 warps, threads;
-    u64 requests, sectors, ideal_sectors;                   // global
+    u64 requests, sectors, ideal_sectors, requested_bytes;  // global
     u64 shared_requests, wavefronts, ideal_wavefronts;      // shared
     u64 local_requests, local_sectors;
     u64 divergences;
