@@ -112,8 +112,9 @@ COMPARED: Mapping[str, Callable[[Counters], int]] = {
 
 
 def _asked_bytes(counters: Counters) -> int:
-    """Bytes that all loads request, in whole sectors: repetitions count, scattering does not."""
-    return SECTOR_BYTES * counters.global_load_ideal_sectors
+    """Bytes that all loads request: repetitions count, scattering does not. In whole sectors where they were not
+    counted."""
+    return counters.global_load_requested_bytes or SECTOR_BYTES * counters.global_load_ideal_sectors
 
 
 def _shared_wavefronts(counters: Counters) -> int:
@@ -198,8 +199,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("traffic", "distinct\n/ least",
                "distinct bytes that the launches read and write, over the least traffic",
                lambda c: _ratio(moved_bytes(c.counters), c.least_bytes), _times),
-        Metric("reads", "reads of\neach byte",
-               "bytes that loads request, in whole 32-byte sectors, over the distinct bytes read",
+        Metric("reads", "reads of\neach byte", "bytes that loads request, over the distinct bytes read",
                lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _few),
         Metric("load_requests", "loads", "warp instructions that load from global memory",
                lambda c: c.counters.global_load_requests, count_text, shown=False),
@@ -211,7 +211,10 @@ METRICS: Mapping[str, Metric] = {
         Metric("load_excess", "load\nexcess", "sectors of global loads over the fewest that hold their bytes",
                lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_ideal_sectors), _times,
                shown=False),
-        Metric("load_bytes", "bytes\nper load", "bytes per global load request, in whole 32-byte sectors, at most 512",
+        Metric("load_used", "used of\na sector", "bytes that global loads request per 32-byte sector that they touch",
+               lambda c: _ratio(c.counters.global_load_requested_bytes, c.counters.global_load_sectors) or None, _few,
+               "more", shown=False),
+        Metric("load_bytes", "bytes\nper load", "bytes per global load request, at most 512",
                lambda c: _ratio(_asked_bytes(c.counters), c.counters.global_load_requests), _few, "more",
                shown=False),
         Metric("store_sectors", "sectors\nper store", "32-byte sectors per global store request",
@@ -222,6 +225,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("store_excess", "store\nexcess", "sectors of global stores over the fewest that hold their bytes",
                lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_ideal_sectors), _times,
                shown=False),
+        Metric("store_used", "used of\na sector", "bytes that global stores write per 32-byte sector that they touch",
+               lambda c: _ratio(c.counters.global_store_requested_bytes, c.counters.global_store_sectors) or None, _few,
+               "more", shown=False),
         Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
                lambda c: c.counters.global_requests, count_text),
         Metric("sectors", "sectors", "32-byte sectors that global accesses touch, summed over accesses",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.units import digits
 from kernelbench.explain.counted import METRICS, Counted, resident_limit, resident_share
 
@@ -83,8 +84,14 @@ def _conflicts(facts: Facts) -> bool:
 
 
 def _bytes_seen(facts: Facts) -> bool:
-    """Whether sectors tell the bytes that loads request: those of at most one sector may be for fewer bytes."""
-    return facts["load_ideal"] > 1
+    """Whether the bytes that loads request are known: where only sectors were counted, those of at most one sector may
+    be for fewer bytes."""
+    return facts["load_used"] > 0 or facts["load_ideal"] > 1
+
+
+def _used_in_part(facts: Facts, access: str) -> bool:
+    """Whether the bytes of requests, even if they lay side by side, would fill their sectors only in part."""
+    return facts[f"{access}_used"] * facts[f"{access}_excess"] <= SECTOR_BYTES / 1.25
 
 
 def _read_again(facts: Facts) -> bool:
@@ -119,6 +126,13 @@ RULES = (
          "{load_sectors} sectors per load request where {load_ideal} would do", ("load_sectors", "load_excess")),
     Rule("uncoalesced stores", lambda f: f["store_excess"] >= 1.25,
          "{store_sectors} sectors per store request where {store_ideal} would do", ("store_sectors", "store_excess")),
+    Rule("sectors loaded in part", lambda f: _used_in_part(f, "load"),
+         "uses {load_used} of the 32 bytes of each sector that it loads", ("load_used", "load_bytes")),
+    # Whoever writes a number per block fills no sector, so it is said only where another kernel does better.
+    Rule("sectors stored in part",
+         lambda f: _used_in_part(f, "store") and f["best store_used"] >= 1.25 * f["store_used"],
+         "writes {store_used} of the 32 bytes of each sector that it stores to, {by store_used} {best store_used}",
+         ("store_used",)),
     Rule("narrow loads",
          lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"] and _bytes_seen(f),
          "{load_bytes} bytes per load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),

@@ -20,9 +20,11 @@ LEAN = {
     "global_load_requests": REQUESTS,
     "global_load_sectors": 4 * REQUESTS,
     "global_load_ideal_sectors": 4 * REQUESTS,
+    "global_load_requested_bytes": BYTES,
     "global_store_requests": REQUESTS,
     "global_store_sectors": 4 * REQUESTS,
     "global_store_ideal_sectors": 4 * REQUESTS,
+    "global_store_requested_bytes": BYTES,
     "read_once_bytes": BYTES,
     "written_once_bytes": BYTES,
 }

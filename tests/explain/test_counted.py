@@ -15,8 +15,8 @@ from kernelbench.runs.results import Store, read_run
 H200 = known_gpu("h200")
 COUNTERS = Counters(
     warp_instructions=100, thread_instructions=2330,
-    global_load_requests=30, global_load_sectors=960, global_load_ideal_sectors=120,
-    global_store_requests=10, global_store_sectors=40, global_store_ideal_sectors=40,
+    global_load_requests=30, global_load_sectors=960, global_load_ideal_sectors=120, global_load_requested_bytes=1920,
+    global_store_requests=10, global_store_sectors=40, global_store_ideal_sectors=40, global_store_requested_bytes=480,
     shared_load_requests=8, shared_load_wavefronts=28, shared_load_ideal_wavefronts=8,
     shared_store_requests=2, shared_store_wavefronts=2, shared_store_ideal_wavefronts=2,
     local_load_sectors=4, barriers=16, branches=10, divergent_branches=5, read_once_bytes=1280, written_once_bytes=1280,
@@ -33,12 +33,14 @@ def counted(**more):
     [
         ("launches", 2),
         ("traffic", 1.0),
-        ("reads", 3.0),
+        ("reads", 1.5),
         ("load_sectors", 32),
         ("load_ideal", 4),
         ("load_excess", 8),
-        ("load_bytes", 128),
+        ("load_used", 2),
+        ("load_bytes", 64),
         ("store_excess", 1),
+        ("store_used", 12),
         ("accesses", 40),
         ("sectors", 1000),
         ("wavefronts", 3.0),
@@ -54,6 +56,12 @@ def counted(**more):
 )
 def test_metrics(metric, value):
     assert counted().value(metric) == (None if value is None else pytest.approx(value))
+
+
+def test_bytes_that_an_early_version_did_not_count_are_whole_sectors():
+    early = Counted("case", "naive", replace(COUNTERS, global_load_requested_bytes=0, global_store_requested_bytes=0))
+    names = ("reads", "load_bytes", "load_used", "store_used")
+    assert [early.value(name) for name in names] == [3.0, 128, None, None]
 
 
 def test_every_metric_of_nothing_is_none_or_zero():

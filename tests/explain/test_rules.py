@@ -7,6 +7,15 @@ from kernelbench.explain.counted import METRICS, LaunchShape
 from kernelbench.explain.rules import Facts
 
 M = 1_000_000
+NOTHING_LOADED = {"global_load_requests": 0, "global_load_sectors": 0, "global_load_ideal_sectors": 0,
+                  "global_load_requested_bytes": 0}  # fmt: skip
+
+
+def loads(times, bytes_each):
+    """Counters of `times` million loads of `bytes_each` bytes, at the start of a sector."""
+    sectors = -(-bytes_each // 32) * times * M
+    return {"global_load_requests": times * M, "global_load_sectors": sectors, "global_load_ideal_sectors": sectors,
+            "global_load_requested_bytes": bytes_each * times * M}  # fmt: skip
 
 
 def said(own, *others):
@@ -22,14 +31,12 @@ def test_nothing_is_said_of_a_lean_kernel(make):
 @pytest.mark.parametrize(
     ("counters", "rule", "text"),
     [
-        ({"global_load_requests": 0, "global_load_sectors": 0, "global_load_ideal_sectors": 0, "read_once_bytes": 0},
-         "input never read", "loads nothing, so it never reads its input"),
-        ({"global_load_requests": 3 * M, "global_load_sectors": 12 * M, "global_load_ideal_sectors": 12 * M},
-         "input read again", "reads its input 3 times"),
+        (NOTHING_LOADED | {"read_once_bytes": 0}, "input never read", "loads nothing, so it never reads its input"),
+        (loads(3, 128), "input read again", "reads its input 3 times"),
         ({"global_load_sectors": 32 * M}, "uncoalesced loads", "32 sectors per load request where 4 would do"),
         ({"global_store_sectors": 8 * M}, "uncoalesced stores", "8 sectors per store request where 4 would do"),
         ({"read_once_bytes": 384 * M}, "traffic", "moves 2 times the least bytes"),
-        ({"global_load_requests": 2 * M}, "narrow loads", "64 bytes per load request, ft 128"),
+        (loads(2, 64), "narrow loads", "64 bytes per load request, ft 128"),
         ({"shared_load_requests": 3 * M, "shared_load_wavefronts": 10 * M, "shared_load_ideal_wavefronts": 3 * M},
          "bank conflicts", "3.3 wavefronts per shared request where 1 would do: bank conflicts"),
         ({"shared_atomic_requests": M, "shared_atomic_wavefronts": 32 * M}, "shared atomics meet",
@@ -61,22 +68,41 @@ def test_each_rule_says_its_sentence_and_no_other_does(make, counters, rule, tex
 )  # fmt: skip
 def test_how_often_one_of_several_inputs_is_read_is_not_claimed(make, inputs, broadcast, text):
     """layer_norm may read x three times, gamma and beta once a row: five times in all, and no input five times."""
-    loads = {"global_load_requests": 5 * M, "global_load_sectors": 20 * M, "global_load_ideal_sectors": 20 * M}
-    assert list(said(make("own", inputs=inputs, broadcast=broadcast, **loads)).values()) == [text]
+    assert list(said(make("own", inputs=inputs, broadcast=broadcast, **loads(5, 128))).values()) == [text]
+
+
+def test_loads_of_short_rows_are_told_by_their_bytes(make):
+    """Three reads of rows of three floats count 3 x 32 bytes over 12 in sectors, as eight would."""
+    assert said(make("own", **loads(32, 12)), make("ft")) == {
+        "input read again": "reads its input 3 times",
+        "sectors loaded in part": "uses 12 of the 32 bytes of each sector that it loads",
+        "narrow loads": "12 bytes per load request, ft 128",
+    }
+    assert said(make("own", read_once_bytes=128 * M, **loads(10, 12))).keys() == {"sectors loaded in part"}
+
+
+def test_sectors_stored_in_part_are_said_where_another_kernel_fills_them(make):
+    """All that reduce a block to a number do not."""
+    own = make("own", global_store_requests=8 * M, global_store_sectors=8 * M, global_store_ideal_sectors=8 * M,
+               global_store_requested_bytes=96 * M)  # fmt: skip
+    assert said(own, make("ft")) == {
+        "sectors stored in part": "writes 12 of the 32 bytes of each sector that it stores to, ft 32"
+    }
+    assert said(own) == {}
 
 
 @pytest.mark.parametrize("launches", [1, 2])
-def test_requests_of_at_most_a_sector_do_not_tell_their_bytes(make, launches):
-    """Three reads of rows of two floats count 3 x 32 bytes over 8, as twelve would."""
-    loads = {"global_load_requests": 12 * M, "global_load_sectors": 12 * M, "global_load_ideal_sectors": 12 * M}
-    found = said(make("own", launches=launches, **loads), make("ft"))
-    assert not found.keys() & {"input read again", "bytes read again", "narrow loads"}
+def test_sectors_alone_do_not_tell_the_bytes_of_requests_of_at_most_one(make, launches):
+    """As in a run of an early version: three reads of rows of two floats count 3 x 32 bytes over 8, as twelve would."""
+    uncounted = {"global_load_requested_bytes": 0, "global_store_requested_bytes": 0}
+    own, other = make("own", launches=launches, **loads(12, 32) | uncounted), make("ft", **uncounted)
+    bytewise = {"input read again", "bytes read again", "narrow loads", "sectors loaded in part"}
+    assert not said(own, other).keys() & bytewise
 
 
 def test_where_nothing_is_to_be_read_no_input_is_missed(make):
     """A kernel that writes all of the least traffic, such as a random mask."""
-    loads = {"global_load_requests": 0, "global_load_sectors": 0, "global_load_ideal_sectors": 0}
-    writes = make("own", **loads, read_once_bytes=0, written_once_bytes=256 * M)
+    writes = make("own", **NOTHING_LOADED, read_once_bytes=0, written_once_bytes=256 * M)
     assert writes.value("traffic") == 1
     assert "input never read" not in said(writes)
 
