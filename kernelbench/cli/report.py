@@ -37,7 +37,6 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
       kernelbench report results/h200 results/h100
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.report.change_page import change_sentences
     from kernelbench.walks.fleet_report import report_folders
     from kernelbench.walks.report import report_changes
 
@@ -51,8 +50,7 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
     if folders:
         page, said = report_folders(folders, out, ConsoleProgress(lasting=False))
     elif len(runs) == 2:
-        changes, page = report_changes(*runs, out, ConsoleProgress())
-        said = change_sentences(changes)
+        said, page = report_changes(*runs, out, ConsoleProgress())
     else:
         _one(runs[0] if runs else None, baseline, out)
         return

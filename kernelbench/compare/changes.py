@@ -89,6 +89,12 @@ class Changes:
     differences: Sequence[str]  # beside the times
     noise: Sequence[str]  # where the bands come from
     rows: Sequence[Change]
+    controls: Sequence[str] = ()  # libraries and copies, which stand beside the kernels
+    baseline: str = ""  # of the suite; '' where there are several
+
+    def rank(self, row: Change) -> int:
+        """0 for kernels, 1 for the baseline if it is no kernel, 2 for all other libraries and copies."""
+        return 0 if row.implementation not in self.controls else 1 if row.implementation == self.baseline else 2
 
     @property
     def judged(self) -> list[Judged]:

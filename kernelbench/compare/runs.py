@@ -59,8 +59,14 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
     ]
     rows = _chosen(found, caches, only)
     return Changes(
-        run_title(first), run_title(second), by_share, what_differs(first, second, _codes(pairs)), notes, rows
-    )
+        run_title(first), run_title(second), by_share, what_differs(first, second, _codes(pairs)), notes, rows,
+        [name for name, role in _roles(first, second).items() if role in CONTROLS],
+        str(second.environment.get("baseline") or ""),
+    )  # fmt: skip
+
+
+def _roles(*runs: Run) -> dict[str, str]:
+    return {row.implementation: row.role for run in runs for row in run.rows}
 
 
 def _chosen(rows: Sequence[Change], caches: Sequence[str], only: Sequence[str]) -> list[Change]:

@@ -13,12 +13,15 @@ from typing import Any
 
 from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.claims import ClaimChange
+from kernelbench.compare.verdicts import some_labels
 from kernelbench.core.units import number_of
-from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, largest_first
+from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, ordered
 from kernelbench.report.changes_table import change_groups, columns_of, labels_of, percent_text
 from kernelbench.report.pages import render_template, write_page
 
+KERNELS, CONTROLS = "Kernels", "Libraries and copies"
 _SPARE = ("95 % interval", "band %")  # columns that narrow windows leave out
+_CLAIMS = 3  # that the answer names
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,24 @@ def write_change_page(
 
 def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:
     names = Names.of(changes)
-    changed = [row for verdict in CHANGED for row in largest_first(changes.of(verdict))]
+    changed = [row for verdict in CHANGED for row in ordered(changes, changes.of(verdict))]
+    parts = {
+        KERNELS: [row for row in changed if not changes.rank(row)],
+        CONTROLS: [row for row in changed if changes.rank(row)],
+    }
     broken = [row for row in changes.rows if row.is_broken]
     lone = [row for row in changes.without if bool(row.first_status) != bool(row.second_status)]
     rest = [row for row in changes.without if row not in broken and row not in lone]
     values = {
         "suite": suite,
-        "sentences": change_sentences(changes),
+        "sentences": change_sentences(changes, claims),
         "runs": (changes.first, changes.second),
         "by_share": changes.by_share,
         "charts": charts(changes, names.whole),
         "broken": change_groups(broken, names.labels),
-        "changed": _table(changed, names, changes.by_share),
-        "undecided": _table(changes.of("UNSURE"), names, changes.by_share),
+        "changed": {part: _table(rows, names, changes.by_share) for part, rows in parts.items() if rows},
+        "parted": bool(parts[CONTROLS]),
+        "undecided": _table(ordered(changes, changes.of("UNSURE")), names, changes.by_share),
         "claims": claims,
         "differences": changes.differences,
         "lone": change_groups(lone, names.labels),
@@ -77,13 +85,16 @@ def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tu
     return render_template("change_page.html.j2", values)
 
 
-def change_sentences(changes: Changes) -> list[str]:
-    """The answer: how many rows changed and which one most, then how many did not."""
+def change_sentences(changes: Changes, claims: Sequence[ClaimChange] = ()) -> list[str]:
+    """The answer: whose verdict changed, how many rows did and which one most, then how many did not."""
     name, total = Names.of(changes), len(changes.judged)
     found = [_sentence(changes, verdict, name, total) for verdict in CHANGED if changes.of(verdict)]
     undecided, same = (f"{len(changes.of(verdict))} {COUNTED[verdict]}" for verdict in ("UNSURE", "SAME"))
     rest = f"{same}, {undecided}."
     found = [*found, rest] if found else [f"No row changed by more than its noise: {rest}"]
+    if claims:
+        others = some_labels([f"{one.id} ({one.first}, then {one.second})" for one in claims], _CLAIMS)
+        found.insert(0, f"{number_of(len(claims), 'published claim')} got another verdict: {others}.")
     broken = sum(row.is_broken for row in changes.rows)
     if broken:
         verb = "is" if broken == 1 else "are"
@@ -92,16 +103,20 @@ def change_sentences(changes: Changes) -> list[str]:
 
 
 def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
-    """`9 of 218 rows are slower; ft_v2, seq=512, cold most, with 290 % more time.`"""
-    rows = largest_first(changes.of(verdict))
+    """`9 of 218 rows are slower, 4 of them of kernels: the largest of these is ft, seq=512, with 290 % more time.`"""
+    rows = ordered(changes, changes.of(verdict))
+    kernels = sum(not changes.rank(row) for row in rows)
     largest = f"{percent_text(rows[0].ratio).lstrip('+-')} %"
     if changes.by_share:
         word, by = BY_SHARE[verdict], f"by {largest}"
     else:
         word, by = COUNTED[verdict], f"with {largest} {'more' if verdict == 'SLOWER' else 'less'} time"
     verb = "is" if len(rows) == 1 else "are"
-    most = f"{name.whole(rows[0])}" if len(rows) == 1 else f"the largest is {name.whole(rows[0])}"
-    return f"{len(rows)} of {number_of(total, 'row')} {verb} {word}: {most}, {by}."
+    most = name.whole(rows[0])
+    if len(rows) > 1:
+        most = f"the largest {'of these ' if 0 < kernels < len(rows) else ''}is {most}"
+    of_kernels = "" if kernels == len(rows) else f", {kernels or 'none'} of them of kernels"
+    return f"{len(rows)} of {number_of(total, 'row')} {verb} {word}{of_kernels}: {most}, {by}."
 
 
 def _table(rows: Sequence[Judged], names: Names, by_share: bool) -> dict[str, Any]:

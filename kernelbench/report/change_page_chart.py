@@ -49,17 +49,27 @@ class Lane:
         return self.rows[0].verdict
 
 
-def largest_first(rows: Sequence[Judged]) -> list[Judged]:
-    return sorted(rows, key=lambda row: -abs(log(row.ratio)))
+def ordered(changes: Changes, rows: Sequence[Judged]) -> list[Judged]:
+    """Kernels before libraries and copies, each by how much it changed."""
+    return sorted(rows, key=lambda row: (changes.rank(row), -abs(log(row.ratio))))
+
+
+def _most_changed(changes: Changes) -> list[Judged]:
+    """MOST_NAMED rows; no verdict has all places if the other one has rows as well."""
+    half = MOST_NAMED // 2
+    of_each = [ordered(changes, changes.of(verdict)) for verdict in CHANGED]
+    first, others = ([row for rows in of_each for row in rows[part]] for part in (slice(half), slice(half, None)))
+    return [*first, *ordered(changes, others)][:MOST_NAMED]
 
 
 def lanes(changes: Changes, name: Callable[[Judged], str]) -> list[Lane]:
-    """The rows that changed most, those that are slower first, each by its name; all others by verdict."""
+    """The rows that changed most, each by its name: those that are slower first, and of each verdict kernels before
+    libraries and copies. All others by verdict."""
     words = BY_SHARE if changes.by_share else COUNTED
-    shown = set(largest_first([row for verdict in CHANGED for row in changes.of(verdict)])[:MOST_NAMED])
+    shown = set(_most_changed(changes))
     found = []
     for verdict in VERDICTS:
-        rows = largest_first(changes.of(verdict))
+        rows = ordered(changes, changes.of(verdict))
         named = [row for row in rows if row in shown]
         found += [Lane(name(row), [row]) for row in named]
         if rest := [row for row in rows if row not in shown]:
@@ -99,7 +109,7 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
         axis.axvline(0, color=INK, linewidth=0.9, zorder=1.5)
         meaning = "farther from the ceiling →" if by_share else "slower →"
         label = f"change of time{' over that at the ceiling' if by_share else ''} in per cent, {meaning}"
-        axis.set_xlabel(label if wide or not by_share else label.replace("cent, ", "cent,\n"))
+        axis.set_xlabel(label if wide or not by_share else label.replace("cent, ", "cent,\n"), loc="right")
     return drawn
 
 

@@ -6,7 +6,6 @@ Needs no GPU.
 from pathlib import Path
 
 from kernelbench.compare.answer import Answer, judge_run
-from kernelbench.compare.changes import Changes
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.core.progress import QUIET, Progress
 from kernelbench.runs.folders import find_run, output_folder
@@ -42,11 +41,11 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     return page
 
 
-def report_changes(first: str, second: str, out: Path | None, progress: Progress = QUIET) -> tuple[Changes, Path]:
-    """Write the page of what changed: changes.html in the second run's output folder, or `out`."""
+def report_changes(first: str, second: str, out: Path | None, progress: Progress = QUIET) -> tuple[list[str], Path]:
+    """Write the page of what changed to `out`, else as changes.html for the second run. Its answer, and its place."""
     from kernelbench.compare.claims import claim_changes
     from kernelbench.compare.runs import compare_runs
-    from kernelbench.report.change_page import write_change_page
+    from kernelbench.report.change_page import change_sentences, write_change_page
 
     folders = [find_run(name)[0] for name in (first, second)]
     with progress.stage("Comparison and page", 4) as advance:
@@ -59,6 +58,7 @@ def report_changes(first: str, second: str, out: Path | None, progress: Progress
             verdicts.append(judge_run(run).verdicts)
         advance(1, "page")
         page = out or output_folder(other.folder) / "changes.html"
-        write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)
+        claims = claim_changes(*verdicts)
+        write_change_page(changes, claims, other.suite, (first, second), page)
         advance(1, "")
-    return changes, page
+    return change_sentences(changes, claims), page

@@ -51,6 +51,14 @@ def test_a_run_with_itself_gives_only_same(folder: Path) -> None:
     assert "one run, given twice" in found.differences[0]
 
 
+def test_libraries_and_copies_stand_beside_the_kernels(softmax: Run) -> None:
+    found = compare_runs(softmax, with_environment(softmax, baseline="torch"))
+    ranks = {row.implementation: found.rank(row) for row in found.rows}
+    beside = {name for name, rank in ranks.items() if rank}
+    assert beside == {"torch", "cupy", "copy", "copy_1", "copy_streamed", "copy_memcpy"}
+    assert (ranks["oneflow"], ranks["torch"], ranks["cupy"]) == (0, 1, 2)
+
+
 def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> None:
     bare = with_samples(softmax, softmax.samples.iloc[:0])
     assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}

@@ -55,6 +55,48 @@ def test_the_answer_comes_first() -> None:
     assert share.endswith("by 25.0 %.")
 
 
+BESIDE = (
+    timed(64, "cupy", 3.0, "SLOWER"),
+    timed(64, "torch", 1.5, "SLOWER"),
+    timed(64, "ft", 1.02, "SLOWER"),
+    timed(64, "copy", 0.5, "FASTER"),
+    timed(128, "cupy", 1.01, "UNSURE"),
+    timed(128, "ft", 1.01, "UNSURE"),
+)
+
+
+def beside(*rows: Change) -> Changes:
+    return replace(changes(*rows), controls=("cupy", "torch", "copy"), baseline="torch")
+
+
+def test_kernels_come_before_the_baseline_and_both_before_libraries_and_copies() -> None:
+    slower, faster, _ = change_sentences(beside(*BESIDE))
+    assert slower == (
+        "3 of 6 rows are slower, 1 of them of kernels: the largest of these is ft, n=64, with 2.00 % more time."
+    )
+    assert faster == "1 of 6 rows is faster, none of them of kernels: copy, n=64, with 50.0 % less time."
+    assert [lane.label for lane in lanes(beside(*BESIDE), lambda row: row.implementation)] == [
+        "ft", "torch", "cupy", "copy", "2 undecided",
+    ]  # fmt: skip
+    text = render(beside(*BESIDE), [], "softmax", ("a", "b"))
+    tables = [[line[0].split()[0] for line in table[1:]] for table in Page(text).tables if "Change %" in table[0]]
+    assert tables == [["ft"], ["torch", "cupy", "copy"], ["ft", "cupy"]]
+    assert text.index("<h3>Kernels</h3>") < text.index("<h3>Libraries and copies</h3>")
+    assert "<h3>" not in render(changes(*MIXED), [], "softmax", ("a", "b"))
+
+
+def test_claims_with_another_verdict_are_in_the_answer_and_before_the_rows() -> None:
+    claim = ClaimChange("some-claim", "Title", "holds", "does not hold", "It does not hold at n=64.")
+    said = change_sentences(changes(*MIXED[:5]), [claim])
+    assert said[0] == "1 published claim got another verdict: some-claim (holds, then does not hold)."
+    text = render(changes(*MIXED), [claim], "softmax", ("a", "b"))
+    assert text.index('id="claims"') < text.index('id="changed"')
+
+
+def test_a_number_and_its_per_cent_stay_on_one_line() -> None:
+    assert "with 50.0\u00a0% more time" in render(changes(*MIXED), [], "softmax", ("a", "b"))
+
+
 def test_every_row_has_its_place() -> None:
     claim = ClaimChange("some-claim", f"Title {HOSTILE}", "holds", "does not hold", "It does not hold at n=64.")
     text = render(changes(*MIXED), [claim], "softmax", ("before", "my run"))
@@ -97,6 +139,10 @@ def test_the_chart_names_what_changed_most_and_counts_the_rest() -> None:
     assert [lane.label for lane in found] == [f"n={n}" for n in range(20, 8, -1)] + ["8 more slower", "3 the same"]
     assert sum(len(lane.rows) for lane in found) == len(rows)
     assert sum(lane.named for lane in found) == MOST_NAMED
+    faster = [timed(n, "ft", 1 - n / 100, "FASTER") for n in range(61, 81)]
+    both = [lane.label for lane in lanes(changes(*rows, *faster), lambda row: row.case.split()[0])]
+    assert both[5:8] == ["n=15", "14 more slower", "n=80"]
+    assert sum(label.startswith("n=") for label in both) == MOST_NAMED
     by_share = lanes(changes(*rows, by_share=True), lambda row: row.case.split()[0])
     assert by_share[-2].label == "8 more farther from the ceiling"
     for chart in charts(changes(*rows), lambda row: f"ft, {row.case}"):
@@ -104,8 +150,9 @@ def test_the_chart_names_what_changed_most_and_counts_the_rest() -> None:
         assert {"+20.0", "ft, n=20 dtype=float32", "8 more slower", "0"} <= set(texts), texts
 
 
-def test_the_title_of_the_axis_fits_a_telephone() -> None:
-    for chart in charts(changes(*MIXED, by_share=True), lambda row: row.implementation):
+@pytest.mark.parametrize("name", ["ft", "an_implementation_with_a_name_of_more_than_sixty_characters"])
+def test_the_title_of_the_axis_is_whole(name: str) -> None:
+    for chart in charts(changes(*MIXED, by_share=True), lambda row: name):
         figure = chart.figure()
         (axis,) = figure.axes
         figure.draw_without_rendering()
@@ -127,8 +174,9 @@ def test_the_command(slower: Path, command: Command) -> None:
     assert code == 0
     lines = out.splitlines()
     timed = sum(bool(row.times) for row in read_run(SOFTMAX).rows)
-    assert lines[0].startswith(f"8 of {timed} rows are slower: the largest is oneflow, seq="), lines
-    assert lines[0].endswith("with 300 % more time.")
+    assert lines[0].startswith("1 published claim got another verdict: softmax-four-kernels (holds, then "), lines
+    assert lines[1].startswith(f"8 of {timed} rows are slower: the largest is oneflow, seq="), lines
+    assert lines[1].endswith("with 300 % more time.")
     assert lines[-1] == f"written to {slower / 'changes.html'}"
     assert sorted(path.name for path in SOFTMAX.iterdir()) == before
     page = Page((slower / "changes.html").read_text())
