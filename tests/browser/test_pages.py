@@ -1,5 +1,7 @@
 """The page as a browser shows it: the answer on the first screen, nothing too wide, readable for everyone, on paper."""
 
+import re
+
 import pytest
 
 from tests.browser.conftest import Open
@@ -102,3 +104,12 @@ def test_claims_charts_and_times_alone_are_printed(opened: Open, run: str) -> No
     assert {"charts", "times"} <= shown
     assert not page.locator("nav").is_visible()
     assert page.locator("#table-times").evaluate("table => table.parentElement.scrollHeight - table.offsetHeight") < 5
+
+
+def test_a_row_of_the_times_takes_a_line_of_paper(opened: Open) -> None:
+    """No column may be one letter wide, which made 37 pages of 263 rows."""
+    page = opened("softmax")
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 16
+    page.emulate_media(media="print")
+    head = page.locator("#table-times th button").first
+    assert head.evaluate("button => getComputedStyle(button).display") == "contents", "or further pages lack it"
