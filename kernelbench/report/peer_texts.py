@@ -20,6 +20,15 @@ FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "fastest peer on", "mean time / ours", "least time / ours", "largest error", "version")
 WORDS = ("case", "ours", "best peer", "peer", "version")  # headers of columns without numbers
+SPARE = (
+    "ours",
+    "error",
+    "its error",
+    "of the copy",
+    "fastest peer on",
+    "largest error",
+    "version",
+)  # in narrow windows
 _KINDS = {  # of columns in the terminal; the errors can be spared
     **dict.fromkeys(WORDS, TEXT),
     **{header: {**RIGHT, "spare": 1} for header in ("error", "its error", "largest error")},
@@ -129,7 +138,10 @@ def section(run: Run) -> dict[str, Any] | None:
         "ahead": ahead(found),
         "sentences": peer_sentences(run, found, labels),
         "tables": ((PEER_HEADERS, peer_lines(run, found)), (CASE_HEADERS, case_lines(found, labels))),
-        "words": WORDS,
+        "classes": {
+            header: f"{'name' if header in WORDS else 'n'}{' spare' if header in SPARE else ''}"
+            for header in (*PEER_HEADERS, *CASE_HEADERS)
+        },
         "meaning": MEANING,
     }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HEADERS = ("part", "case", "calls", "unfused", "one call", "fused", "one call", "per step, unfused", "fused")
 NUMBERS = (2, 4, 6, 7, 8)  # columns of HEADERS that are aligned right
+SPARE = (1, 3, 4, 5, 6)  # columns that narrow windows leave out
 NO_SUM = "no sum"
 
 
@@ -105,7 +106,10 @@ def section(summed: StepSum | None) -> dict[str, Any] | None:
     return {
         "title": title(summed),
         "headers": HEADERS,
-        "numbers": NUMBERS,
+        "classes": [
+            f"{'n' if place in NUMBERS else 'name'}{' spare' if place in SPARE else ''}"
+            for place in range(len(HEADERS))
+        ],
         "lines": [*lines(summed), totals(summed)],
         "remarks": remarks(summed),
     }

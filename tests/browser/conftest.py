@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 RUNS = Path(__file__).resolve().parents[2] / "results" / "h200"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+SEVERAL_GPUS = "several GPUs"  # in place of a run: the page of folders of runs
 Open = Callable[..., Any]  # open(run, width=1280, height=900, scheme="light"): a page of Playwright
 
 
@@ -28,13 +30,20 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """written(run): the page of a recorded run."""
+    """written(run): the page of a recorded run, or of SEVERAL_GPUS."""
+    from kernelbench.core.progress import QUIET
     from kernelbench.runs.results import read_run
     from kernelbench.walks.compare import judge_run
+    from kernelbench.walks.fleet_report import report_folders
     from kernelbench.walks.report import report
 
     @cache
     def page(run: str) -> Path:
+        if run == SEVERAL_GPUS:
+            folder = tmp_path_factory.mktemp("gpus")
+            for gpu, suite in product(("h200", "h100"), ("softmax", "bert_base_step")):
+                shutil.copytree(RUNS.parent / gpu / suite, folder / gpu / suite)
+            return report_folders([folder / "h200", folder / "h100"], folder / "report.html", QUIET)[0]
         return report(judge_run(read_run(RUNS / run), None), tmp_path_factory.mktemp("pages") / "report.html")
 
     return page

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import SEVERAL_GPUS, Open
 
 pytestmark = pytest.mark.exhaustive
 RUNS = ("softmax", "peers/peers_softmax", "relu", "log_softmax")
@@ -43,6 +43,27 @@ def test_the_page_never_scrolls_sideways(opened: Open, run: str) -> None:
 @pytest.mark.parametrize("run", ["softmax", "peers/peers_softmax", "bert_base_step"])
 def test_no_column_of_the_times_is_cut(opened: Open, run: str) -> None:
     assert opened(run).locator("#table-times").evaluate("table => table.offsetWidth <= table.parentElement.clientWidth")
+
+
+CUT = """tables => tables.map(one => one.parentElement).filter(frame => frame.scrollWidth > frame.clientWidth)
+    .map(frame => frame.ariaLabel)"""
+
+
+@pytest.mark.parametrize("run", [*RUNS, "bert_base_step", SEVERAL_GPUS])
+def test_verdicts_and_speedups_fit_a_telephone(opened: Open, run: str) -> None:
+    tables = opened(run, PHONE).locator("table.fits")
+    assert tables.count()
+    assert tables.evaluate_all(CUT) == []
+
+
+def test_a_telephone_leaves_out_columns_that_answer_nothing(opened: Open) -> None:
+    page = opened("softmax", PHONE)
+    heads = page.locator("#table-times th")
+    shown = [head.inner_text().strip() for head in heads.all() if head.is_visible()]
+    assert shown == ["Case", "Implementation", "Median", "Speed-up"]
+    how = page.locator("#table-times tbody tr").first.locator("td").nth(1)
+    assert how.evaluate("cell => getComputedStyle(cell, '::after').content") == '"cold, events"'
+    assert opened("softmax").locator("#table-times th:visible").count() == heads.count()
 
 
 @pytest.mark.parametrize("run", ["softmax", "relu"])

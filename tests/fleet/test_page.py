@@ -80,7 +80,7 @@ def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Pat
         "h200-1 differs from" in sentence and "most on oneflow on seq=" in sentence for sentence in shown.sentences
     )
     page = write_fleet_page(shown, {}, ["<b>note</b>"], tmp_path / "report.html").read_text()
-    assert page.index("<th>Published") < page.index("<th>h200-0")
+    assert page.index("Published on<th>") < page.index("<th>h200-0")
     assert "does not hold on h200-1" in page
     assert "&lt;b&gt;note" in page
     assert "<script" not in page
