@@ -97,7 +97,7 @@ def _page(shown: FleetView, facts: Mapping[str, str], notes: Sequence[str]) -> s
         "labels": shown.labels,
         "several": len(shown.suites) > 1,
         "cases": {suite: view.case_labels(own) for suite, own in cases.items()},
-        "claims": [_claim(line) for line in shown.judged],
+        "claims": [_claim(line) for line in sorted(shown.judged, key=lambda line: not line.flip)],
         "means": [(line, mean_texts(line, shown.labels)) for line in shown.means],
         "spreads": [{**asdict(one), "ratio": view.ratio_text(one.mean)} for one in shown.spreads],
         "differing": shown.differing,

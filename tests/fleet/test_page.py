@@ -82,6 +82,9 @@ def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Pat
     page = write_fleet_page(shown, {}, ["<b>note</b>"], tmp_path / "report.html").read_text()
     assert page.index("Published on<th>") < page.index("<th>h200-0")
     assert "does not hold on h200-1" in page
+    shown_claims = re.findall(r"<small>softmax, ([\w-]+)</small>", page)
+    assert shown_claims[: len(flips)] == list(flips), "first the claims that GPUs disagree on"
+    assert shown_claims != [line.claim.id for line in shown.claims]
     assert "&lt;b&gt;note" in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
