@@ -27,7 +27,7 @@ LINE, SIGN = 11.5, 16  # points: height of a name beside a panel, and the way fr
 LEAST = 0.9  # inches of a panel, without the names of its cases
 APART = 0.6  # width of a column of dots that are side by side
 FLOORS = {"events": "floor_s", "graph": "graph_floor_s"}  # limits of a run: times of an empty kernel, by method
-NAME_TAKES, NAME_COVERS = 0.25, 2.0  # share of the width, multiple of the floor: what its name covers
+NAME_TAKES, NAME_COVERS = 0.25, 0.13  # shares of a low panel's width and height that a floor's name takes
 IN_SIGHT = 8  # floors are drawn if one of them is above the least time over this
 
 
@@ -156,10 +156,12 @@ def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row], places: Sequence[Pla
     least = min(view.seconds(row) for row in rows)
     if not any(floor > least / IN_SIGHT for floor in floors.values()):
         return
+    shown = [*floors.values(), *(place.mark.value for place in places)]
+    covers = max(2.0, (max(shown) / min(shown)) ** NAME_COVERS)  # from the floor up
     for method, floor in floors.items():
         axis.axhline(floor, color=SOFT, linestyle=":", linewidth=1.2, zorder=1, label="_")
         left, right = axis.get_xlim()
-        beside = [(place.x - left) / (right - left) for place in places if 1 <= place.mark.value / floor <= NAME_COVERS]
+        beside = [(place.x - left) / (right - left) for place in places if 1 <= place.mark.value / floor <= covers]
         at_left = sum(x < NAME_TAKES for x in beside) < sum(x > 1 - NAME_TAKES for x in beside)
         axis.annotate(
             f"empty kernel, by {method}", (0.005 if at_left else 0.995, floor), xycoords=("axes fraction", "data"),

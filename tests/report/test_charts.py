@@ -188,13 +188,16 @@ def test_low_panels_have_few_ticks():
         assert 2 <= len(shown) <= TICKS[2] + 1, shown
 
 
-@pytest.mark.parametrize(("x", "at"), [(0.9, "left"), (0.1, "right")])
-def test_the_name_of_a_floor_covers_no_points(example, x, at):
+@pytest.mark.parametrize(("x", "times", "at"), [(0.9, 1.2, "left"), (0.1, 1.2, "right"), (0.9, 2.5, "left")])
+def test_the_name_of_a_floor_covers_no_points(example, x, times, at):
+    """A name is higher, as a factor, where the panel shows times that are far apart."""
     axis = Figure().subplots()
     axis.set_xlim(0, 1)
     floor = example.run.environment["limits"]["floor_s"]
     rows = view.shown_rows(example.run)
-    lines._floor_lines(axis, example.run, rows, [lines.Place(x, lines.Mark("a", "ours", 1.2 * floor), None)])
+    marks = [(x, times), (0.5, 1e5)]
+    places = [lines.Place(where, lines.Mark("a", "ours", factor * floor), None) for where, factor in marks]
+    lines._floor_lines(axis, example.run, rows, places)
     (name,) = [text for text in axis.texts if text.get_text() == "empty kernel, by events"]
     assert name.get_horizontalalignment() == at
 
