@@ -195,7 +195,9 @@ def test_claims_published_figures_environment_and_commands(page, text):
     assert page.table("By whom")[1] == ["size", "2 times (1.60 to 2.50)", "set here: a round number", "yes"]
     assert text.count('<article class="claim"') == 3
     assert "GPU: A100-PCIE-40GB; tool: Nsight Compute; clock: not stated" in text
-    assert "as told for the recorded run: because of &lt;b&gt;this&lt;/b&gt;" in text
+    why = "as told for the recorded run: because of &lt;b&gt;this&lt;/b&gt;"
+    assert why in text
+    assert why not in "".join(re.findall(r"<details>.*?</details>", text, re.DOTALL)), "folded away, it answers nobody"
     assert page.table("Of its GPU's peak")[0][3:] == ["26.43 µs", "2.10 MB", "79.3 GB/s", "5 %"]
     for expected in (
         "the timed code does not compute what the text says it computes",
