@@ -32,7 +32,7 @@ from kernelbench.report.drawing import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import logarithmic_cases, time_figure
 from kernelbench.report.sources import Published
-from kernelbench.report.speedups import speedup_figure
+from kernelbench.report.speedups import drawn_rows, speedup_figure
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -194,7 +194,7 @@ def _settings_chart(run: Run, comparison: Comparison, families: Sequence[setting
 def _speedup_chart(run: Run, comparison: Comparison, cache: str) -> Chart:
     title = f"Speed-up over {baseline_names(comparison)}, {cache}"
     caption = "Measured here, with the 95 % interval."
-    if any(row.cache == cache and row.published_speedup is not None for row in comparison):
+    if any(row.published_speedup for row in drawn_rows(run, comparison, cache)):
         caption += " Joined by dotted lines: published, on the GPU that the figures are from."
     return Chart(f"speedup-{cache}", title, caption, partial(speedup_figure, run, comparison, cache))
 

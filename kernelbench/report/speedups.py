@@ -34,11 +34,9 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     looks = palette.looks(run, comparison)
     dtypes = {row.case: row.dtype for row in run.rows}
     panels: dict[str, list[ComparedRow]] = {}
-    for row in comparison:
-        highlighted = looks[row.implementation].highlighted and row.implementation != row.baseline
-        if row.cache == cache and row.speedup is not None and highlighted:
-            panels.setdefault(dtypes[row.case], []).append(row)
-    rows = [row for of_dtype in panels.values() for row in of_dtype]
+    rows = drawn_rows(run, comparison, cache)
+    for row in rows:
+        panels.setdefault(dtypes[row.case], []).append(row)
     devices = list(dict.fromkeys(_published_on(row) for row in rows if row.published_speedup))
     names = {row.implementation for row in rows} | set(devices)
     words = view.cases(run)
@@ -53,11 +51,19 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
             axis.axhline(1, color=INK, linewidth=1.0, zorder=1)
             axis.set_title(f"{dtype}, {cache}")
             ratio_axis(axis, most=TICKS[min(len(panels), len(TICKS)) - 1])
-        figure.supylabel(f"speed-up over {baseline_names(comparison)}", fontsize=9.5, color=SOFT)
+        label = figure.supylabel(f"speed-up over {baseline_names(comparison)}", fontsize=9.5, color=SOFT)
         settle(figure, axes)
+        label.set_y((axes[0].get_position().y1 + axes[-1].get_position().y0) / 2)  # not of the names of cases
         for axis, of_dtype, places in zip(axes, panels.values(), drawn, strict=False):
             names_beside(axis, [*names_of(places, looks), *_published_names(of_dtype, places, devices)])
     return figure
+
+
+def drawn_rows(run: Run, comparison: Comparison, cache: str) -> list[ComparedRow]:
+    """The rows that `speedup_figure` draws."""
+    highlighted = {name for name, look in palette.looks(run, comparison).items() if look.highlighted}
+    rows = [row for row in comparison if row.cache == cache and row.speedup is not None]
+    return [row for row in rows if row.implementation in highlighted and row.implementation != row.baseline]
 
 
 def _published_on(row: ComparedRow) -> str:

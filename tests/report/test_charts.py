@@ -188,6 +188,24 @@ def test_low_panels_have_few_ticks():
         assert 2 <= len(shown) <= TICKS[2] + 1, shown
 
 
+def test_the_title_of_the_speedups_stands_beside_the_panels():
+    reduce_sum = judge_run(read_run(places.RECORDED / "h200" / "peers" / "peers_reduce_sum"))
+    figure = speedup_figure(reduce_sum.run, reduce_sum.comparison, "cold")
+    (axis,) = figure.axes
+    box = axis.get_position()
+    assert figure._supylabel.get_position()[1] == pytest.approx((box.y0 + box.y1) / 2)
+
+
+def test_published_figures_are_explained_where_there_are_some():
+    def caption(*folder: str) -> str:
+        found = judge_run(read_run(places.RECORDED.joinpath(*folder)))
+        made = charts.all_charts(found.run, found.comparison)
+        return next(chart.caption for chart in made if chart.name == "speedup-cold")
+
+    assert "published" in caption("h200", "softmax")
+    assert "published" not in caption("h100", "peers", "peers_log_softmax"), "none of a kernel that is drawn"
+
+
 @pytest.mark.parametrize(("x", "times", "at"), [(0.9, 1.2, "left"), (0.1, 1.2, "right"), (0.9, 2.5, "left")])
 def test_the_name_of_a_floor_covers_no_points(example, x, times, at):
     """A name is higher, as a factor, where the panel shows times that are far apart."""

@@ -177,6 +177,7 @@ def test_the_terminal_says_whose_times_these_are(make):
 def test_the_page_has_the_section_for_such_a_run_alone(make, example):
     text = html_page.render(make(), (), (), Published())
     assert 'id="peers"' in text
+    assert ">Mean time / ours<" in text, "as the heads of other tables"
     assert "3e-08~" in text
     assert 'id="peers"' not in html_page.render(example.run, example.comparison, (), Published())
     assert page_sections.header(make(), (), ())["measured"] == 18
