@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelbench.compare.ledger_schema import FLAGS
-from kernelbench.compare.recorded import Judged, Standing
+from kernelbench.compare.recorded import JudgedClaim, Standing
 from kernelbench.compare.verdicts import VERDICTS, some_labels
 from kernelbench.core.units import digits, share_text, time_text
 from kernelbench.report import style
@@ -70,7 +70,7 @@ def claim_pages(standings: Sequence[Standing], folder: Path) -> dict[Path, str]:
     return pages
 
 
-def _has_chart(one: Standing, judged: Judged) -> bool:
+def _has_chart(one: Standing, judged: JudgedClaim) -> bool:
     return one.claim.kind in QUANTITIES and any(case.measured is not None for case in judged.verdict.cases)
 
 

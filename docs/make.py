@@ -47,7 +47,7 @@ from kernelbench.compare.recorded import ledger_standings
 from kernelbench.core import columns, places
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
-from kernelbench.runs.records import RESULTS
+from kernelbench.runs.row_records import RESULTS
 from kernelbench.simt.coverage import REFUSED_FORMS, coverage
 
 ROOT = Path(__file__).resolve().parent.parent

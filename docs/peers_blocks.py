@@ -8,8 +8,8 @@ from statistics import geometric_mean
 
 from kernelbench.core.units import time_column
 from kernelbench.report import peer_texts, peers, view
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.runs.row_records import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
@@ -39,7 +39,7 @@ def elementwise_block(runs: Mapping[str, Run]) -> str:
     lines = ["| operation | GPU | cases | ahead, mean | least | of the copy, least |", "|---|---|--:|--:|--:|--:|"]
     for name in ELEMENTWISE:
         run = runs.get(f"peers_{name}")
-        if run and (found := peers.pairs(run)):
+        if run and (found := peers.peer_cases(run)):
             ahead, shares = [pair.ahead for pair in found], [pair.share for pair in found if pair.share]
             ratios = (view.ratio_text(geometric_mean(ahead)), view.ratio_text(min(ahead)))
             share = f"{min(shares):.2f}" if shares else ""
@@ -53,7 +53,7 @@ def short_block(runs: Mapping[str, Run]) -> str:
     lines = ["| operation | case | of the copy | best peer | ahead |", "|---|---|--:|---|--:|"]
     total = 0
     for run in (run for name, run in runs.items() if name.startswith("peers_")):
-        rows, found = {row.case: row for row in run.rows}, peers.pairs(run)
+        rows, found = {row.case: row for row in run.rows}, peers.peer_cases(run)
         total += len(found)
         for pair in filter(_is_short, found):
             share = f"{pair.share:.2f}" if pair.share else ""
@@ -66,17 +66,17 @@ def short_block(runs: Mapping[str, Run]) -> str:
     return "\n".join([f"{said}{_short_draws(runs)}:", "", *lines])
 
 
-def _is_short(pair: peers.Pair) -> bool:
+def _is_short(pair: peers.PeerCase) -> bool:
     return _is_far_from_copy(pair) or pair.ahead < BEHIND
 
 
-def _is_far_from_copy(pair: peers.Pair) -> bool:
+def _is_far_from_copy(pair: peers.PeerCase) -> bool:
     return pair.share is not None and pair.share < SHORT_SHARE
 
 
 def _short_draws(runs: Mapping[str, Run]) -> str:
     """How many cases drawn at random are short: the table of the others would be too long with them."""
-    drawn = [pair for name, run in runs.items() if name.startswith(DRAWS) for pair in peers.pairs(run)]
+    drawn = [pair for name, run in runs.items() if name.startswith(DRAWS) for pair in peers.peer_cases(run)]
     far = [pair.share for pair in drawn if pair.share is not None and _is_far_from_copy(pair)]
     if not far:
         return ""
@@ -91,7 +91,7 @@ def _short_draws(runs: Mapping[str, Run]) -> str:
 
 def peers_block(run: Run) -> str:
     """What the report says first, and a line per case: ours, the copy, the best peer."""
-    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
+    found, labels = peers.peer_cases(run), view.case_labels(view.words_by_case(run))
     said = " ".join(peer_texts.peer_sentences(run, found, labels))
     if run.device != USUAL:
         said = f"On an {run.device}: {said[0].lower()}{said[1:]}"

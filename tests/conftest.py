@@ -21,7 +21,7 @@ from kernelbench.compare.recorded import Standing, ledger_standings
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Limits
-from kernelbench.measure import worker
+from kernelbench.measure import gpu_process
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks import run as run_walk
@@ -186,7 +186,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         monkeypatch.setattr(places, name, root / place)
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     monkeypatch.setattr(
-        worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))
+        gpu_process,
+        "WorkerBench",
+        lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own)),
     )
     monkeypatch.setattr(build, "find_compiler", lambda nvcc=None: compiler)
     monkeypatch.setattr(run_walk, "measured_limits", lambda *arguments: LIMITS)

@@ -33,6 +33,11 @@ KERNELS_MAY_IMPORT = {FACE, "numpy", "__future__", "collections.abc", "dataclass
 SHARED = {"common": (), "softmax_family": ("softmax", "log_softmax", "layer_norm")}
 CUDA_DEVICE = PACKAGE / "devices" / "cuda"  # its modules know CuPy, and are imported inside functions
 MAX_LINES = 300  # CONTRIBUTING.md states it
+# Modules of one name in two rooms do the same job on two floors: a command and its walk, a file and its records, ..
+SAME_JOB = {
+    "candidate_times", "check", "compare", "counters", "explain", "gate", "hardware_counters", "history", "plan",
+    "progress", "report", "request", "run", "self_test", "simulate", "step", "tensor_maps", "tune",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -220,3 +225,21 @@ def test_rules_of_kernels_name_no_gpu() -> None:
         path for path in KERNELS.rglob("*.*") if path.suffix in (".py", ".cu", ".cuh") and "H200" in path.read_text()
     ]
     assert named == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Whoever reads a name knows which class is meant."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path == PACKAGE / "simt" / "interface.py":
+            continue  # named like the runtime's structures, which they mirror
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    found.pop("TensorMap")  # a kernel's argument in core, and what it becomes on the simulator
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_modules_of_one_name_do_the_same_job() -> None:
+    names = [path.stem for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__")]
+    assert {name for name in names if names.count(name) > 1} == SAME_JOB

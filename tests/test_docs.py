@@ -25,7 +25,7 @@ from kernelbench.core.launch_texts import input_loads
 from kernelbench.core.records import Binary, Case
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.runs.records import RESULTS
+from kernelbench.runs.row_records import RESULTS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -9,8 +9,8 @@ import numpy as np
 import pandas
 
 from kernelbench.core import columns
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import PACKED_RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE, Run, results_file
+from kernelbench.runs.row_records import Row
 from kernelbench.runs.samples import NAMES, pack_samples, samples_file
 
 TIMES = ("median_s", "low_s", "high_s")

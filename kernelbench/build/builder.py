@@ -12,12 +12,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 
-from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
+from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, CacheEntry, request_key
 from kernelbench.build.code_notes import note_all
 from kernelbench.build.compiler import Compiler
+from kernelbench.build.compiler_limits import kept_output, limit_advice, limit_compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.facts import entry_facts
-from kernelbench.build.limits import kept_output, limit_advice, limit_compiler
 from kernelbench.build.request import BuildRequest, require_plain, rule_of, shown_path
 from kernelbench.core import processes
 from kernelbench.core.errors import BuildError, InputError, full_disk_advice
@@ -57,7 +57,7 @@ def build(
     """Compile each distinct request once, `jobs` at a time (as many as there are CPUs if None).
 
     A BuildError takes the place of a kernel that cannot be read, does not compile, takes more than `timeout_s` per
-    step, or whose binary cannot be kept. `notes`: code_notes() of kernels with shared memory are found, too. If
+    step, or whose binary cannot be kept. `notes`: access_notes() of kernels with shared memory are found, too. If
     its compiler was killed, a kernel is tried once more, alone, because several compilers may have used up the memory.
     InputError if the cache folder cannot exist. Anything else that ends this function, such as Ctrl-C, also ends the
     compilers and leaves no incomplete entry.
@@ -136,7 +136,7 @@ def _build_one(
     )
 
 
-def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, compilers: _Compilers) -> Entry:
+def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, compilers: _Compilers) -> CacheEntry:
     """Compile, again if a file that the compiler read was written meanwhile."""
     command, before = request.shown_command(compiler), None
     for _ in range(_TRIES):

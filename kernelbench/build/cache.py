@@ -30,7 +30,7 @@ _FORMAT = 7  # to be raised when the files of an entry or the meaning of its fac
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """A complete, undamaged entry; the name of its folder is the key of the binary."""
 
     folder: Path
@@ -60,7 +60,7 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True)
         delete_old_workspaces(folder)
 
-    def find(self, key: str, request: BuildRequest, files: Files) -> Entry | None:
+    def find(self, key: str, request: BuildRequest, files: Files) -> CacheEntry | None:
         """The entry of this request key whose files are unchanged; None if there is none, or if it is damaged."""
         try:
             folders = sorted((self.folder / key).iterdir())
@@ -81,7 +81,7 @@ class Cache:
 
     def publish(
         self, workspace: Path, key: str, found: Dependencies, facts: Mapping[str, EntryFacts], command: str
-    ) -> Entry:
+    ) -> CacheEntry:
         """Make an entry of a workspace that holds source.ptx and binary.cubin, or library.so."""
         with self._writing():
             (workspace / FACTS).write_text(json.dumps({entry: asdict(each) for entry, each in facts.items()}, indent=1))
@@ -108,12 +108,12 @@ class Cache:
             ) from error
 
 
-def _rename(workspace: Path, target: Path, facts: Mapping[str, EntryFacts]) -> Entry:
+def _rename(workspace: Path, target: Path, facts: Mapping[str, EntryFacts]) -> CacheEntry:
     while True:
         try:
             target.parent.mkdir(mode=target.parent.parent.stat().st_mode & 0o777, exist_ok=True)
             os.rename(workspace, target)
-            return Entry(target, facts)
+            return CacheEntry(target, facts)
         except OSError:
             in_the_way = target if os.path.lexists(target) else target.parent
             usable = in_the_way.is_dir() and os.access(in_the_way, os.R_OK | os.W_OK | os.X_OK)
@@ -133,7 +133,7 @@ def _current(folder: Path, request: BuildRequest, files: Files) -> bool:
         return False
 
 
-def _whole(folder: Path) -> Entry | None:
+def _whole(folder: Path) -> CacheEntry | None:
     """The entry; None if there is none, or if it is damaged."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
@@ -141,7 +141,7 @@ def _whole(folder: Path) -> Entry | None:
         if manifest != _manifest(contents):
             return None
         facts = json.loads(contents[FACTS])
-        return Entry(folder, {entry: _facts(values) for entry, values in facts.items()})
+        return CacheEntry(folder, {entry: _facts(values) for entry, values in facts.items()})
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -21,7 +21,7 @@ def may_share(binary: Binary) -> bool:
     return bool(binary.facts) and ".shared" in binary.ptx_path.read_text()
 
 
-def code_notes(binary: Binary, compiler: Compiler | None = None) -> Mapping[str, str]:
+def access_notes(binary: Binary, compiler: Compiler | None = None) -> Mapping[str, str]:
     """By kernel, how its memory instructions differ from those of the PTX; '' where they are the same, and
     "not available: .." without a disassembler. {} of a host library, which has no PTX."""
     return _notes(binary.path, binary.ptx_path, tuple(binary.facts), compiler) if binary.facts else {}
@@ -44,7 +44,7 @@ def code_lines(binary: Binary) -> Mapping[str, Lines]:
 
 
 def note_all(binaries: Iterable[Binary], compiler: Compiler) -> None:
-    """Keep code_notes() of the binaries that may share: those of one architecture by one call of nvdisasm."""
+    """Keep access_notes() of the binaries that may share: those of one architecture by one call of nvdisasm."""
     waiting: dict[str, list[Binary]] = defaultdict(list)
     for binary in binaries:
         if may_share(binary) and _kept(binary.path, binary.facts.keys()) is None:

@@ -48,7 +48,7 @@ class Compiler:
             source = Path(folder) / "cub.cu"
             source.write_text("#include <cub/version.cuh>\nCUB_VERSION\n")
             try:
-                said = processes.said([str(self.path), "-E", str(source)], _ANSWER_S)
+                said = processes.output_of([str(self.path), "-E", str(source)], _ANSWER_S)
             except processes.FAILED:
                 said = ""
         if found := re.search(r"^\s*(\d{5,})\s*\Z", said, re.MULTILINE):
@@ -113,7 +113,7 @@ def _version(nvcc: Path) -> str:
     if nvcc.parent.parent in wheel_folders():
         _require_all_wheels(nvcc.parent.parent)
     try:
-        said = processes.said([str(nvcc), "--version"], _ANSWER_S)
+        said = processes.output_of([str(nvcc), "--version"], _ANSWER_S)
     except processes.FAILED as error:
         raise _Unusable(f"{nvcc} --version failed: {error}") from error
     match = re.search(r"\bV(\d+\.\d+\.\d+)", said)

@@ -49,7 +49,7 @@ def data_hash(cubin: Path) -> str:
     return sha256(repr(found).encode()).hexdigest()[:16]
 
 
-def machine_code_text(binaries: Iterable[Binary]) -> dict[str, dict[str, dict[str, str | int]]]:
+def code_hashes(binaries: Iterable[Binary]) -> dict[str, dict[str, dict[str, str | int]]]:
     """Hash and length of the code of each binary, by its key in results.csv, then by entry: for environment.json.
 
     A cubin that is damaged or gone has none; a claim about it is then not measured.

@@ -24,7 +24,7 @@ from kernelbench.build.sass_changes import (
     SASS_CLASS,
     SPACES,
     Access,
-    copies,
+    duplicated_code_note,
     machine_code_changes,
     moved_loads,
     spaces_resolved,
@@ -100,7 +100,7 @@ def _listing(tools: Iterable[tuple[Path, tuple[str, ...]]], file: Path) -> str |
     """What the first tool says that can read the file."""
     for tool, options in tools:
         try:
-            return processes.said([str(tool), *options, str(file)], _TIMEOUT_S)
+            return processes.output_of([str(tool), *options, str(file)], _TIMEOUT_S)
         except processes.FAILED:
             continue  # of another version than the cubin, or not for this machine
     return None
@@ -152,7 +152,9 @@ def _cross_check(known: Mapping[str, list[tuple[str, str]]], entry: str, code: M
     resolved = spaces_resolved(ptx, sass)
     early = Counter(_ptx_accesses(known, entry, before=_PTX_JUMPS)), Counter(_sass_accesses(_before_exit(code[entry])))
     found = [*machine_code_changes(*resolved), *moved_loads(*resolved, *early)]
-    return SassCheck(entry, "changed" if found else "same", "; ".join(found), ptx, sass, copies(*resolved))
+    return SassCheck(
+        entry, "changed" if found else "same", "; ".join(found), ptx, sass, duplicated_code_note(*resolved)
+    )
 
 
 # ---- reading both --------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def moved_loads(
             yield f"ptxas moved {text} behind the first exit: warps that end there do not run it"
 
 
-def copies(ptx: Counter[Access], sass: Counter[Access]) -> str:
+def duplicated_code_note(ptx: Counter[Access], sass: Counter[Access]) -> str:
     more = [access for access, count in sorted(ptx.items()) if access[1] and sass[access] > count]
     if not more:
         return ""

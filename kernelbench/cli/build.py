@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.options import CHOICE, FORM, GPU, NVCC, SUITES, request_of
-from kernelbench.cli.plan import labels_of
+from kernelbench.cli.plan import plan_labels
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.texts import singular
 from kernelbench.core.units import duration_text
@@ -47,16 +47,16 @@ def build(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) -
 def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    from kernelbench.build import code_notes
+    from kernelbench.build import access_notes
     from kernelbench.report.formats import TABLE, format_rows
     from kernelbench.report.tables import build_table
 
-    labels = labels_of(found)
+    labels = plan_labels(found)
     binaries = {
         one.binary.key: one.binary for _, plans in found for plan in plans for one in plan.planned if one.binary
     }
     with ThreadPoolExecutor() as pool:
-        list(pool.map(code_notes, binaries.values()))
+        list(pool.map(access_notes, binaries.values()))
     lines = [line for suite, plans in found for line in _lines(plans, labels)]
     number, on = summary["binaries"], f"for {gpu.name} ({gpu.architecture})"
     cached = number - summary["compiled"] - summary["failed"]
@@ -98,16 +98,16 @@ def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any
             shared_bytes=max((fact.shared_bytes for fact in facts), default=None),
             spill_bytes=max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=None),
             loads=input_loads(one.plan, one.binary.facts, plan.inputs),
-            note="; ".join(_notes(one.binary, one.plan)),
+            note="; ".join(_binary_notes(one.binary, one.plan)),
         )
 
 
-def _notes(binary: Binary, plan: LaunchPlan) -> Iterator[str]:
+def _binary_notes(binary: Binary, plan: LaunchPlan) -> Iterator[str]:
     """What is known about a binary besides its numbers."""
-    from kernelbench.build import code_notes
+    from kernelbench.build import access_notes
 
     if binary.cached:
         yield "cached"
-    found = code_notes(binary)
+    found = access_notes(binary)
     notes = dict.fromkeys(found[launch.entry] for launch in plan.launches)
     yield from (note for note in notes if note and not note.startswith("not available"))

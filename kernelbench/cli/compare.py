@@ -109,7 +109,7 @@ def compare(
     if form != "table":
         from kernelbench.report.comparison_text import as_text
 
-        say(as_text(answer.run, _chosen(answer, caches or ("cold",), only), answer.verdicts, form))
+        say(as_text(answer.run, _selected_rows(answer, caches or ("cold",), only), answer.verdicts, form))
     elif answer.run.simulated and not every:
         tell(*counted_lines(answer))
     else:
@@ -125,7 +125,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
     from kernelbench.report import peer_texts, self_test, summary
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
-    chosen = _chosen(answer, caches, only)
+    chosen = _selected_rows(answer, caches, only)
     out = console()
     tell(*summary.run_headline(answer.run, answer.comparison, answer.verdicts))
     tell(f"Comparing within {which}", limits_line(answer.run), "")
@@ -134,7 +134,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
         out.print(beside)
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))
-    if test := self_test.found(answer.run):
+    if test := self_test.self_test_figures(answer.run):
         tell("", "This run is a self-test, compared here without its twins.", *self_test.self_test_sentences(test))
 
 
@@ -146,7 +146,7 @@ def _check_names(answer: Answer, only: Sequence[str]) -> None:
         raise InputError(f"--only {','.join(only)}: the run has no '{unknown[0]}'{suggest(unknown[0], known)}")
 
 
-def _chosen(answer: Answer, caches: Sequence[str], only: Sequence[str]) -> list[ComparedRow]:
+def _selected_rows(answer: Answer, caches: Sequence[str], only: Sequence[str]) -> list[ComparedRow]:
     """Rows of these cache states and implementations, and of the baseline."""
     shown = {*only, *(row.baseline for row in answer.comparison)}
     return [

@@ -16,8 +16,8 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.texts import one_line
 
 if TYPE_CHECKING:
+    from kernelbench.explain.findings import CaseExplanation
     from kernelbench.explain.profiled import ReportExplanation
-    from kernelbench.explain.records import CaseExplanation
 
 
 @click.command()
@@ -86,7 +86,7 @@ def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], Ab
         say(explanation.as_json(list(found)))
         return
     if form != formats.TABLE:
-        rows = [row for one in found for row in explanation.records(one)]
+        rows = [row for one in found for row in explanation.explanation_rows(one)]
         say(formats.format_rows(form, rows))
         return
     out = console()
@@ -96,13 +96,13 @@ def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], Ab
         with printing():
             for part in explanation.case_parts(one, f"{one.suite}: {one.case}"):
                 out.print(part)
-            for part in hardware.case_parts(one.launches, one.unavailable):
+            for part in hardware.hardware_parts(one.launches, one.unavailable):
                 out.print(part)
             for line in hardware.hand_offs(one.suite, one.launches):
                 say(line)  # whole, to be copied
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
-            out.print(explanation.claims_table(cases, f"{suite}: published explanations over all cases"))
+            out.print(explanation.statements_table(cases, f"{suite}: published explanations over all cases"))
     tell(explanation.NOTE)
 
 
@@ -113,7 +113,7 @@ def _show_report(found: ReportExplanation, form: str) -> None:
     if form == "json":
         say(explanation.as_json([found]))
     elif form != formats.TABLE:
-        say(formats.format_rows(form, hardware.records(found.launches)))
+        say(formats.format_rows(form, hardware.hardware_rows(found.launches)))
     else:
         for part in hardware.report_parts(found):
             console().print(part)

@@ -24,7 +24,7 @@ from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core.errors import ResultsError
 
 if TYPE_CHECKING:
-    from kernelbench.compare.gate import Gated
+    from kernelbench.compare.gate import GateResult
 
 VERSION = click.Path(path_type=Path)
 
@@ -73,7 +73,7 @@ def gate(base: Path, head: Path, suites: tuple[str, ...], markdown: Path | None,
     return 1 if any(one.has_failures for one in found) else 0
 
 
-def _show(found: Gated) -> None:
+def _show(found: GateResult) -> None:
     from kernelbench.report.changes_table import changes_table
     from kernelbench.report.gate_text import counts_table, gate_sentences
 
@@ -84,7 +84,7 @@ def _show(found: Gated) -> None:
         console().print(counts_table(found))
 
 
-def _write(path: Path, found: list[Gated]) -> None:
+def _write(path: Path, found: list[GateResult]) -> None:
     from kernelbench.core.writing import write_whole
     from kernelbench.report.gate_text import as_markdown
 

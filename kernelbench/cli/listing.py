@@ -26,7 +26,7 @@ TOOK = "took"  # the header of cells with seconds, which people read in words
 
 
 @dataclass(frozen=True)
-class Listing:
+class TextTable:
     """A table as plain text cells, seconds in the column TOOK; `note` stands below it."""
 
     title: str
@@ -35,7 +35,7 @@ class Listing:
     note: str = ""
 
 
-def suites(own: Sequence[Path] = ()) -> Listing:
+def suites(own: Sequence[Path] = ()) -> TextTable:
     from kernelbench.compare import read_ledger
     from kernelbench.planning.catalog import load_catalog
     from kernelbench.runs import folders
@@ -50,10 +50,10 @@ def suites(own: Sequence[Path] = ()) -> Listing:
         took, gpu = (f"{recorded[0]:g}", recorded[1].upper()) if recorded else ("", "")
         rows.append((suite.name, suite.title, str(len(suite.cases)), str(len(suite.implementations)), took, gpu))
     note = "kernelbench run SUITE measures one; took, on: how long the recorded run took, and on which GPU"
-    return Listing("Suites", ("suite", "title", "cases", "kernels", TOOK, "on"), rows, note)
+    return TextTable("Suites", ("suite", "title", "cases", "kernels", TOOK, "on"), rows, note)
 
 
-def kernels(own: Sequence[Path] = ()) -> Listing:
+def kernels(own: Sequence[Path] = ()) -> TextTable:
     """All kernels, those of the user's own folders among them."""
     from kernelbench.planning.catalog import load_catalog
 
@@ -64,10 +64,10 @@ def kernels(own: Sequence[Path] = ()) -> Listing:
     ]
     able = [f"{one.operation}/{one.name}" for one in found if one.tunable]
     note = f"kernelbench tune OPERATION fits to a GPU: {', '.join(able)}" if able else ""
-    return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
+    return TextTable("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
 
 
-def devices() -> Listing:
+def devices() -> TextTable:
     from kernelbench.devices import open_device
     from kernelbench.devices.known import KNOWN
 
@@ -82,10 +82,10 @@ def devices() -> Listing:
     except NoDevice as error:
         note = f"{str(error).splitlines()[0]} The GPUs above are {known}."
     rows += [row(name, gpu) for name, gpu in KNOWN.items()]
-    return Listing("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)
+    return TextTable("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)
 
 
-def all_runs() -> Listing:
+def all_runs() -> TextTable:
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.runs import folders
     from kernelbench.runs.results import read_run
@@ -101,7 +101,7 @@ def all_runs() -> Listing:
             except KernelbenchError as error:
                 rows.append((name, "", "", "", f"cannot be read: {error}"))
             advance(1, name)
-    return Listing("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
+    return TextTable("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
 
 
 def _run_cells(run: Run) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _run_name(folder: Path) -> str:
     return folder.name if folder.parent == places.runs() else str(folder.relative_to(places.RECORDED))
 
 
-def claims() -> Listing:
+def claims() -> TextTable:
     """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.compare.recorded import ledger_standings
@@ -129,7 +129,7 @@ def claims() -> Listing:
         "verdicts: on the recorded runs that kernelbench ships, from times unless another source is named; no "
         "verdict: figures without a claim. docs/claims.md says more of each"
     )
-    return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
+    return TextTable("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
 
 
 def checked_entry(path: Path) -> str:
@@ -147,7 +147,7 @@ def checked_entry(path: Path) -> str:
     return f"{path}: nothing wrong"
 
 
-KINDS: Mapping[str, Callable[..., Listing]] = {
+KINDS: Mapping[str, Callable[..., TextTable]] = {
     "suites": suites,
     "kernels": kernels,
     "devices": devices,
@@ -156,12 +156,12 @@ KINDS: Mapping[str, Callable[..., Listing]] = {
 }
 
 
-def listing_of(kind: str, own: Sequence[Path] = ()) -> Listing:
+def listing_of(kind: str, own: Sequence[Path] = ()) -> TextTable:
     """One of KINDS; `own`: folders of the user's own kernels."""
     return KINDS[kind](own) if kind in ("suites", "kernels") else KINDS[kind]()
 
 
-def overview(own: Sequence[Path] = ()) -> Listing:
+def overview(own: Sequence[Path] = ()) -> TextTable:
     """How many there are of each kind, on one screen; reads names alone, so that it takes no time."""
     from kernelbench.compare import read_ledger
     from kernelbench.devices.known import KNOWN
@@ -184,7 +184,7 @@ def overview(own: Sequence[Path] = ()) -> Listing:
         )
         for kind, all_of in names.items()
     ]
-    return Listing("", ("what", "count", "some of them", "all of them"), rows)
+    return TextTable("", ("what", "count", "some of them", "all of them"), rows)
 
 
 @click.command("list")

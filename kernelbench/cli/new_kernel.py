@@ -15,7 +15,7 @@ from kernelbench.core import places, sources
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Implementation
 from kernelbench.core.texts import one_line
-from kernelbench.planning.catalog import Catalog, is_name, load_catalog
+from kernelbench.planning.catalog import Catalog, is_kernel_name, load_catalog
 
 TEMPLATES = Path(__file__).with_name("templates")  # of a new operation
 FOLDER = Path("kernels")  # of the user's kernels, unless another is named
@@ -44,7 +44,7 @@ with the type that the kernel's parameter has. Look at the result: kernelbench p
 
 
 @dataclass(frozen=True)
-class Written:
+class NewFiles:
     """What `new` made, and what to type next."""
 
     source: Path
@@ -54,7 +54,7 @@ class Written:
     operation: tuple[Path, ...] = ()  # of a new operation: operation.py and a suite
 
 
-def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Written:
+def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> NewFiles:
     """Write <folder>/<operation>/<name>.cu and .py for `name` as `softmax/my_kernel`.
 
     They are a copy of the implementation `start`, or of the operation's shortest kernel, headers counted. For an
@@ -63,7 +63,7 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Wr
     """
     operation, _, own = name.partition("/")
     for part in (operation, own):
-        if not is_name(part):
+        if not is_kernel_name(part):
             text = "small letters, digits and '_', a letter first, at most 64"
             raise InputError(f"{name!r:.80}: expected OPERATION/NAME, such as softmax/my_kernel, each of {text}")
     catalog = load_catalog(own=_own(folder))
@@ -85,10 +85,10 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Wr
         f"kernelbench check {suite} {option}--only {own}",
         f"kernelbench run {suite} {option}--only {words['timed']}",
     )
-    return Written(source, source.with_suffix(".py"), origin.name, commands)
+    return NewFiles(source, source.with_suffix(".py"), origin.name, commands)
 
 
-def _new_operation(operation: str, name: str, folder: Path) -> Written:
+def _new_operation(operation: str, name: str, folder: Path) -> NewFiles:
     """Beside kernelbench's own kernels the suite goes to its suites; else it stays in the operation's folder."""
     shipped = folder.resolve() == places.KERNELS.resolve()
     suite = places.SUITES / f"{operation}.yaml" if shipped else folder / operation / f"{operation}.yaml"
@@ -100,7 +100,7 @@ def _new_operation(operation: str, name: str, folder: Path) -> Written:
     _write(texts)
     commands = tuple(f"kernelbench {verb} {words['suite']} {words['option']}".rstrip() for verb in ("check", "run"))
     defined, source, plan, _ = texts
-    return Written(source, plan, "", commands, (defined, suite))
+    return NewFiles(source, plan, "", commands, (defined, suite))
 
 
 def _operation_texts(

@@ -40,7 +40,7 @@ def plan(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) ->
         entries = ((suite, plan, one) for suite, plans in found for plan in plans for one in plan.planned)
         say(format_rows(form, [_record(*entry) for entry in entries]))
         return
-    labels = labels_of(found)
+    labels = plan_labels(found)
     for suite, plans in found:
         say(f"{suite.name} on {properties.name} ({properties.architecture}, {properties.multiprocessors} SMs)")
         console().print(plan_table(_entry(labels[plan.case.key], one) for plan in plans for one in plan.planned))
@@ -66,7 +66,7 @@ def _entry(case: str, one: Planned) -> tuple[str, str, list[str], Sequence[str]]
     return case, name, launches_text(one.plan), list(map(singular, one.plan.reasons))
 
 
-def labels_of(found: Found) -> Mapping[str, str]:
+def plan_labels(found: Found) -> Mapping[str, str]:
     """Short names of all cases: what they have in common is left out."""
     from kernelbench.report.view import case_labels
 

@@ -29,7 +29,7 @@ from kernelbench.core.units import number_of
 if TYPE_CHECKING:
     from kernelbench.compare.answer import Answer
     from kernelbench.fleet.workers import Workers
-    from kernelbench.runs.records import Row
+    from kernelbench.runs.row_records import Row
     from kernelbench.walks.request import Request
 
 
@@ -145,7 +145,7 @@ def show(answer: Answer, page: Path | None) -> None:
     from kernelbench.runs.hardware_counters import read_counters
 
     out = console()
-    if test := self_test.found(answer.run):
+    if test := self_test.self_test_figures(answer.run):
         out.print(self_test.table(test))
     else:
         out.print(results_table(answer.run))
@@ -155,9 +155,9 @@ def show(answer: Answer, page: Path | None) -> None:
     if judged and not test:
         out.print(claims_table(judged))
     if launches := read_counters(answer.run.folder):
-        if differing := hardware.differences_table(launches, view.case_labels(view.cases(answer.run))):
+        if differing := hardware.differences_table(launches, view.case_labels(view.words_by_case(answer.run))):
             out.print(differing)
-        tell(*hardware.lines(launches, answer.run.environment.get("counters", {})))
+        tell(*hardware.agreement_sentences(launches, answer.run.environment.get("counters", {})))
     if not answer.run.simulated or answer.run.stopped:
         tell(limits_line(answer.run))
     builds = answer.run.environment.get("builds", {})

@@ -19,7 +19,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.units import clock_text
 
 if TYPE_CHECKING:
-    from kernelbench.fleet.jobs import Job
+    from kernelbench.fleet.jobs import FleetJob
     from kernelbench.fleet.workers import Workers
     from kernelbench.walks.request import Request
 
@@ -82,7 +82,7 @@ def report(folder: Path, out: Path | None = None) -> None:
 class _OfGpu:
     """How far a GPU is: its jobs, and how many cases of each are finished, by suite."""
 
-    jobs: dict[str, Job] = field(default_factory=dict)
+    jobs: dict[str, FleetJob] = field(default_factory=dict)
     finished: dict[str, int] = field(default_factory=dict)
     first_s: float = 0.0  # when the first word of it came, and what was done then
     before: float = 0.0
@@ -120,7 +120,7 @@ class _Shown:
         else:
             warn(text)
 
-    def start(self, jobs: Sequence[Job], taken_from: str | None) -> Any:
+    def start(self, jobs: Sequence[FleetJob], taken_from: str | None) -> Any:
         with self._lock:
             for job in jobs:
                 if taken_from:

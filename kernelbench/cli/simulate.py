@@ -69,7 +69,7 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
     from kernelbench.walks import simulate as walk
 
     entry = str(options.pop("entry") or "")
-    asked = walk.Launch(file, entry, seed=walk.SEED if seed is None else seed, nvcc=nvcc, **options)  # type: ignore[arg-type]
+    asked = walk.SimulateRequest(file, entry, seed=walk.SEED if seed is None else seed, nvcc=nvcc, **options)  # type: ignore[arg-type]
     found = walk.simulate(asked)
     _show(found)
     if save is not None:

@@ -121,7 +121,7 @@ def tune(
       kernelbench tune softmax --model --refit --times h200
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.planning.tuned import own_file, write_table
+    from kernelbench.planning.tuned import user_table_file, write_table
     from kernelbench.walks.record_times import WITHIN
     from kernelbench.walks.tune import BUDGET_S
     from kernelbench.walks.tune import tune as walk
@@ -138,7 +138,7 @@ def tune(
         _show(found)
         failed = failed or found.failed
         if found.entry:
-            path = out or own_file(found.gpu)
+            path = out or user_table_file(found.gpu)
             write_table(path, found.gpu, [found.entry])
             written += 1
     entries = "1 entry" if written == 1 else f"{written} entries"

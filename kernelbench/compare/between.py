@@ -5,8 +5,8 @@ from typing import Any
 
 from kernelbench.core.libraries import PEER_PACKAGES
 from kernelbench.core.units import number_of
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 Code = tuple[tuple[str, int], ...]  # hash and number of instructions, launch by launch
 
@@ -51,7 +51,7 @@ def what_differs(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]
     found = [
         f"{name}: {_text(one, path[-1])}, then {_text(other, path[-1])}"
         for path, name in (*_STATED, *_versions(first, second))
-        if (one := stated(first, path)) != (other := stated(second, path))
+        if (one := environment_entry(first, path)) != (other := environment_entry(second, path))
     ]
     if first.folder.resolve() == second.folder.resolve():
         found.append("nothing: one run, given twice")
@@ -79,12 +79,12 @@ def libraries_alike(peer: str, first: Run, second: Run) -> bool:
 
 def same_gpu(first: Run, second: Run) -> bool:
     """Whether both runs name their GPU, and it is the same."""
-    return first.device == second.device and all(gpu_of(run) for run in (first, second))
+    return first.device == second.device and all(gpu_name_of(run) for run in (first, second))
 
 
-def gpu_of(run: Run) -> str:
+def gpu_name_of(run: Run) -> str:
     """The GPU that environment.json names; '' where it names none."""
-    return str(stated(run, ("device", "name")) or "")
+    return str(environment_entry(run, ("device", "name")) or "")
 
 
 def code_state(first: Run, one: Row, second: Run, other: Row) -> str:
@@ -109,7 +109,7 @@ def code_of_row(run: Run, row: Row) -> Code:
     return tuple((str(entry["hash"]), int(entry["instructions"])) for entry in launched)
 
 
-def stated(run: Run, path: Sequence[str]) -> Any:
+def environment_entry(run: Run, path: Sequence[str]) -> Any:
     """What environment.json has at this place; None where it has nothing."""
     value: Any = run.environment
     for name in path:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, Literal
 
-from kernelbench.core.columns import Count, Number, about, columns_of
+from kernelbench.core.columns import Count, Number, columns_of, csv_column
 
 Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE"]
 VERDICTS: tuple[Verdict, ...] = ("SLOWER", "FASTER", "UNSURE", "SAME")
@@ -18,38 +18,40 @@ BROKEN = ("wrong", "failed")  # statuses of a kernel that no longer works
 class Change:
     """A row of either run, and of `compare RUN RUN --format csv`, whose columns are the fields.
 
-    None is an empty cell: of all rows that are not `Judged`, those from `ratio` to `second_samples`.
+    None is an empty cell: of all rows that are not `JudgedRow`, those from `ratio` to `second_samples`.
     """
 
-    case: Annotated[str, about("key of the case")]
-    implementation: Annotated[str, about("implementation that is compared")]
-    cache: Annotated[str, about("cold or warm")]
-    method: Annotated[str, about("timing method of both sides")]
-    first_s: Annotated[Number, about("median time in the first run", "s")] = None
-    second_s: Annotated[Number, about("median time in the second run", "s")] = None
-    first_share: Annotated[Number, about("share of the first GPU's ceiling, in the first run")] = None
-    second_share: Annotated[Number, about("share of the second GPU's ceiling, in the second run")] = None
+    case: Annotated[str, csv_column("key of the case")]
+    implementation: Annotated[str, csv_column("implementation that is compared")]
+    cache: Annotated[str, csv_column("cold or warm")]
+    method: Annotated[str, csv_column("timing method of both sides")]
+    first_s: Annotated[Number, csv_column("median time in the first run", "s")] = None
+    second_s: Annotated[Number, csv_column("median time in the second run", "s")] = None
+    first_share: Annotated[Number, csv_column("share of the first GPU's ceiling, in the first run")] = None
+    second_share: Annotated[Number, csv_column("share of the second GPU's ceiling, in the second run")] = None
     ratio: Annotated[
-        Number, about("second_s / first_s, for different GPUs first_share / second_share; above 1: slower")
+        Number, csv_column("second_s / first_s, for different GPUs first_share / second_share; above 1: slower")
     ] = None
-    ratio_low: Annotated[Number, about("lower end of its 95 % interval")] = None
-    ratio_high: Annotated[Number, about("upper end of its 95 % interval")] = None
-    band: Annotated[Number, about("noise band: ratios from 1 / (1 + band) to 1 + band are the same")] = None
+    ratio_low: Annotated[Number, csv_column("lower end of its 95 % interval")] = None
+    ratio_high: Annotated[Number, csv_column("upper end of its 95 % interval")] = None
+    band: Annotated[Number, csv_column("noise band: ratios from 1 / (1 + band) to 1 + band are the same")] = None
     verdict: Annotated[
         Verdict | Literal[""],
-        about("whether the second run is FASTER, SLOWER, the SAME, or UNSURE; of two different GPUs CLOSER or FARTHER"),
+        csv_column(
+            "whether the second run is FASTER, SLOWER, the SAME, or UNSURE; of two different GPUs CLOSER or FARTHER"
+        ),
     ] = ""
-    more_samples: Annotated[Count, about("further samples per run that would decide an UNSURE verdict")] = None
-    first_samples: Annotated[Count, about("raw samples in the first run; 0 where it has none")] = None
-    second_samples: Annotated[Count, about("raw samples in the second run")] = None
+    more_samples: Annotated[Count, csv_column("further samples per run that would decide an UNSURE verdict")] = None
+    first_samples: Annotated[Count, csv_column("raw samples in the first run; 0 where it has none")] = None
+    second_samples: Annotated[Count, csv_column("raw samples in the second run")] = None
     code: Annotated[
-        str, about("same, other code, other binary (if code is not known) or other launches; empty for a library")
+        str, csv_column("same, other code, other binary (if code is not known) or other launches; empty for a library")
     ] = ""
     first_status: Annotated[
-        str, about("ok, wrong, failed, unsupported or skipped; empty where the first run has no such row")
+        str, csv_column("ok, wrong, failed, unsupported or skipped; empty where the first run has no such row")
     ] = ""
-    second_status: Annotated[str, about("the same for the second run")] = ""
-    reason: Annotated[str, about("why there is no verdict, or a remark on it")] = ""
+    second_status: Annotated[str, csv_column("the same for the second run")] = ""
+    reason: Annotated[str, csv_column("why there is no verdict, or a remark on it")] = ""
 
     @property
     def is_broken(self) -> bool:
@@ -61,7 +63,7 @@ CHANGES = columns_of(Change)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged(Change):
+class JudgedRow(Change):
     """A row that both runs have a time of."""
 
     first_s: float
@@ -97,25 +99,25 @@ class Changes:
         return 0 if row.implementation not in self.controls else 1 if row.implementation == self.baseline else 2
 
     @property
-    def judged(self) -> list[Judged]:
-        return [row for row in self.rows if isinstance(row, Judged)]
+    def judged(self) -> list[JudgedRow]:
+        return [row for row in self.rows if isinstance(row, JudgedRow)]
 
     @property
     def without(self) -> list[Change]:
         """Rows that cannot be compared; their `reason` says why."""
-        return [row for row in self.rows if not isinstance(row, Judged)]
+        return [row for row in self.rows if not isinstance(row, JudgedRow)]
 
     def word(self, verdict: str) -> str:
         """A verdict as it is shown: no time is faster where shares of two ceilings are compared."""
         return _BY_SHARE.get(verdict, verdict) if self.by_share else verdict
 
-    def of(self, verdict: Verdict) -> list[Judged]:
+    def of(self, verdict: Verdict) -> list[JudgedRow]:
         return [row for row in self.judged if row.verdict == verdict]
 
     def regressions(self, least: float) -> list[Change]:
         """Rows that are SLOWER and whose interval reaches a slowdown of `least` (0.02: 2 %); and rows whose kernel
         worked in the first run and is wrong or failed in the second."""
-        return [row for row in self.rows if row.is_broken or (isinstance(row, Judged) and row.is_slower(least))]
+        return [row for row in self.rows if row.is_broken or (isinstance(row, JudgedRow) and row.is_slower(least))]
 
     def blind(self, least: float) -> int:
         """How many compared rows could hide so large a slowdown in their noise."""

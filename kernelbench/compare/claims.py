@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.compare.judging import Asked
+from kernelbench.compare.judging import ClaimQuery
 from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.ledger_schema import FIGURES_ONLY
-from kernelbench.compare.measured import NO_TIMES, Measured
+from kernelbench.compare.measured import NO_TIMES, MeasuredRun
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome
 from kernelbench.compare.why import ledger_reason
 from kernelbench.core.errors import InputError, RunWarning
@@ -32,7 +32,7 @@ def judge_claims(
         ids = list(
             _known(run, ledger, named) if named else (one.id for one in ledger.values() if run.suite in one.suites)
         )
-    measured = Measured(run, counted_of_run(run) or counted)
+    measured = MeasuredRun(run, counted_of_run(run) or counted)
     return [_judge_one(measured, _entry(ledger, id_)) for id_ in ids]
 
 
@@ -50,14 +50,14 @@ def explain_verdicts(
     run: Run, ledger: Ledger, verdicts: Sequence[ClaimVerdict], counted: CountedCases | None = None
 ) -> dict[str, str]:
     """Why each claim came out so, by id: what the ledger says of that verdict, then what counters say of it."""
-    measured = Measured(run, counted_of_run(run) or counted)
+    measured = MeasuredRun(run, counted_of_run(run) or counted)
     return {one.id: _why(measured, ledger[one.id], one) for one in verdicts if one.id in ledger}
 
 
-def _why(measured: Measured, claim: Claim, found: ClaimVerdict) -> str:
+def _why(measured: MeasuredRun, claim: Claim, found: ClaimVerdict) -> str:
     parts = [ledger_reason(measured, claim, found.verdict)] if found.verdict != NOT_DECIDED else []
     if claim.kind != "explanation" and claim.document.get("explanation"):
-        counts = KINDS["explanation"](Asked(measured, claim))
+        counts = KINDS["explanation"](ClaimQuery(measured, claim))
         if counts.verdict != NOT_DECIDED:
             parts.append(counts.sentence)
     return " ".join(part for part in parts if part)
@@ -71,13 +71,13 @@ def _entry(ledger: Ledger, id_: str) -> Claim:
     raise InputError(f"claim '{id_}' is not in the ledger; {hint}")
 
 
-def _judge_one(measured: Measured, claim: Claim) -> ClaimVerdict:
+def _judge_one(measured: MeasuredRun, claim: Claim) -> ClaimVerdict:
     if claim.kind == FIGURES_ONLY:
         sentence = "Published figures only; this entry claims nothing that could hold or not."
         return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, sentence)
     if measured.run.simulated and claim.kind not in WITHOUT_TIMES:
         return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, f"Not decided: {NO_TIMES}.")
-    return KINDS[claim.kind](Asked(measured, claim))
+    return KINDS[claim.kind](ClaimQuery(measured, claim))
 
 
 @dataclass(frozen=True)

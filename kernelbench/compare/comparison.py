@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from kernelbench.compare.changes import Verdict
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core import columns
-from kernelbench.core.columns import Count, Number, about
+from kernelbench.core.columns import Count, Number, csv_column
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.texts import csv_cell
 from kernelbench.core.writing import write_whole
@@ -25,48 +25,50 @@ class ComparedRow:
     Fields are the columns of comparison.csv. None or '': not measured, not published or not counted; `reason` says why.
     """
 
-    suite: Annotated[str, about("name of the suite")]
-    case: Annotated[str, about("key of the case")]
-    cache: Annotated[str, about("cold or warm")]
-    method: Annotated[str, about("timing method of both sides")] = ""
-    implementation: Annotated[str, about("implementation that is compared")]
-    baseline: Annotated[str, about("implementation that it is compared with")]
-    median_s: Annotated[Number, about("median time of the implementation", "s")] = None
-    baseline_s: Annotated[Number, about("median time of the baseline", "s")] = None
-    speedup: Annotated[Number, about("baseline_s / median_s")] = None
-    speedup_low: Annotated[Number, about("lower end of its 95 % interval")] = None
-    speedup_high: Annotated[Number, about("upper end of its 95 % interval")] = None
-    verdict: Annotated[Verdict | Literal[""], about("FASTER or SLOWER than the baseline, the SAME, or UNSURE")] = ""
-    more_samples: Annotated[
-        Count, about("further samples per side that would decide an UNSURE verdict; empty above 10000")
-    ] = None
-    shared_rounds: Annotated[Count, about("rounds by which the interval is paired; empty if too few")] = None
-    share_of_ceiling: Annotated[Number, about("bandwidth over the bandwidth of the best copy on this GPU")] = None
-    energy_j: Annotated[
-        Number, about("energy per call of the whole board, back to back; empty without run --energy", "J")
-    ] = None
-    bytes_per_j: Annotated[Number, about("bytes_moved / energy_j", "B/J")] = None
-    published_speedup: Annotated[
-        Number, about("published time of the baseline over published time of the implementation")
-    ] = None
-    published_device: Annotated[str, about("GPU of the published figure")] = ""
-    published_share: Annotated[Number, about("bandwidth of the published time over the peak of that GPU")] = None
-    claim: Annotated[str, about("id of the ledger entry with the published figure")] = ""
-    reason: Annotated[str, about("why cells are empty, or a remark on the verdict")] = ""
-    global_bytes: Annotated[
-        Count, about("simulator: global sectors loaded, stored and in atomics, times 32 bytes", "B")
-    ] = None
-    global_bytes_ratio: Annotated[Number, about("global_bytes over those of the baseline; below 1 is less traffic")] = (
-        None
+    suite: Annotated[str, csv_column("name of the suite")]
+    case: Annotated[str, csv_column("key of the case")]
+    cache: Annotated[str, csv_column("cold or warm")]
+    method: Annotated[str, csv_column("timing method of both sides")] = ""
+    implementation: Annotated[str, csv_column("implementation that is compared")]
+    baseline: Annotated[str, csv_column("implementation that it is compared with")]
+    median_s: Annotated[Number, csv_column("median time of the implementation", "s")] = None
+    baseline_s: Annotated[Number, csv_column("median time of the baseline", "s")] = None
+    speedup: Annotated[Number, csv_column("baseline_s / median_s")] = None
+    speedup_low: Annotated[Number, csv_column("lower end of its 95 % interval")] = None
+    speedup_high: Annotated[Number, csv_column("upper end of its 95 % interval")] = None
+    verdict: Annotated[Verdict | Literal[""], csv_column("FASTER or SLOWER than the baseline, the SAME, or UNSURE")] = (
+        ""
     )
-    distinct_bytes: Annotated[Count, about("simulator: read_once_bytes + written_once_bytes", "B")] = None
-    distinct_bytes_ratio: Annotated[Number, about("distinct_bytes over those of the baseline")] = None
-    shared_wavefronts: Annotated[
-        Count, about("simulator: passes over the banks of shared memory, over all accesses")
+    more_samples: Annotated[
+        Count, csv_column("further samples per side that would decide an UNSURE verdict; empty above 10000")
     ] = None
-    shared_wavefronts_ratio: Annotated[Number, about("shared_wavefronts over those of the baseline")] = None
-    warp_instructions: Annotated[Count, about("simulator: PTX instructions executed, counted per warp")] = None
-    warp_instructions_ratio: Annotated[Number, about("warp_instructions over those of the baseline")] = None
+    shared_rounds: Annotated[Count, csv_column("rounds by which the interval is paired; empty if too few")] = None
+    share_of_ceiling: Annotated[Number, csv_column("bandwidth over the bandwidth of the best copy on this GPU")] = None
+    energy_j: Annotated[
+        Number, csv_column("energy per call of the whole board, back to back; empty without run --energy", "J")
+    ] = None
+    bytes_per_j: Annotated[Number, csv_column("bytes_moved / energy_j", "B/J")] = None
+    published_speedup: Annotated[
+        Number, csv_column("published time of the baseline over published time of the implementation")
+    ] = None
+    published_device: Annotated[str, csv_column("GPU of the published figure")] = ""
+    published_share: Annotated[Number, csv_column("bandwidth of the published time over the peak of that GPU")] = None
+    claim: Annotated[str, csv_column("id of the ledger entry with the published figure")] = ""
+    reason: Annotated[str, csv_column("why cells are empty, or a remark on the verdict")] = ""
+    global_bytes: Annotated[
+        Count, csv_column("simulator: global sectors loaded, stored and in atomics, times 32 bytes", "B")
+    ] = None
+    global_bytes_ratio: Annotated[
+        Number, csv_column("global_bytes over those of the baseline; below 1 is less traffic")
+    ] = None
+    distinct_bytes: Annotated[Count, csv_column("simulator: read_once_bytes + written_once_bytes", "B")] = None
+    distinct_bytes_ratio: Annotated[Number, csv_column("distinct_bytes over those of the baseline")] = None
+    shared_wavefronts: Annotated[
+        Count, csv_column("simulator: passes over the banks of shared memory, over all accesses")
+    ] = None
+    shared_wavefronts_ratio: Annotated[Number, csv_column("shared_wavefronts over those of the baseline")] = None
+    warp_instructions: Annotated[Count, csv_column("simulator: PTX instructions executed, counted per warp")] = None
+    warp_instructions_ratio: Annotated[Number, csv_column("warp_instructions over those of the baseline")] = None
 
     @property
     def is_baseline(self) -> bool:

@@ -8,8 +8,8 @@ from kernelbench.core import places
 from kernelbench.core.counters import Counters
 from kernelbench.explain.counted import Counted, CountedCases, LaunchShape
 from kernelbench.runs.folders import RECORDED_SIMULATOR, is_run
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.runs.row_records import Row
 
 
 def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:

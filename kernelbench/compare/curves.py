@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from kernelbench.compare.judging import Asked, all_met, at_most, interval_in_band, interval_text, spread_of
+from kernelbench.compare.judging import ClaimQuery, all_met, at_most, interval_in_band, spread_of, value_with_interval
 from kernelbench.compare.ledger_schema import TRENDS
 from kernelbench.compare.measured import SAME, MeasuredCase, Timed, speedup
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
@@ -13,19 +13,19 @@ from kernelbench.core import units
 Band = tuple[float, float]
 
 
-def judge_curve(asked: Asked) -> ClaimVerdict:
+def judge_curve(query: ClaimQuery) -> ClaimVerdict:
     """All points of a curve copy as much, so their bandwidths relate as their times do, the other way round."""
-    stated = asked.stated
+    stated = query.stated
     name, along, base, trend = stated["of"], stated["along"], stated["base"], stated["trend"]
-    bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in asked.size_of("bands").items()}
+    bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in query.size_of("bands").items()}
     first = next(iter(bands))
 
     def one(text: str, points: Mapping[int, MeasuredCase]) -> CaseVerdict:
-        timed = asked.timed_alike({point: (case, name) for point, case in sorted(points.items())}, (base, *bands))
+        timed = query.timed_alike({point: (case, name) for point, case in sorted(points.items())}, (base, *bands))
         if absent := [point for point in (base, *bands) if point not in timed]:
-            return _missing(asked, points, text, name, along, absent)
+            return _missing(query, points, text, name, along, absent)
         shares = {point: speedup(timed[base], found, one_case=False) for point, found in timed.items()}
-        said = ", ".join(f"{point}: {interval_text(share)}" for point, share in shares.items())
+        said = ", ".join(f"{point}: {value_with_interval(share)}" for point, share in shares.items())
         return CaseVerdict(
             points[base].key,
             text,
@@ -38,21 +38,21 @@ def judge_curve(asked: Asked) -> ClaimVerdict:
             below_floor=any(found.floor_limited for found in timed.values()),
         )
 
-    cases = [one(text, points) for text, points in _curves(asked, along)]
-    required = asked.size("; ".join(_band_text(along, point, band) for point, band in bands.items()))
-    falls = asked.direction(f"the bandwidth {trend} with {along}")
+    cases = [one(text, points) for text, points in _curves(query, along)]
+    required = query.size("; ".join(_band_text(along, point, band) for point, band in bands.items()))
+    falls = query.direction(f"the bandwidth {trend} with {along}")
 
     def told(on: str) -> str:
-        subject = f"The bandwidth of {asked.label(name)} at {along} {first}"
+        subject = f"The bandwidth of {query.label(name)} at {along} {first}"
         return f"{subject} is {spread_of(cases)} times that at {base} on {on}"
 
-    return asked.concluded(cases, told, falls, required)
+    return query.concluded(cases, told, falls, required)
 
 
-def _curves(asked: Asked, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
+def _curves(query: ClaimQuery, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
     """Each curve's name and its cases by the value of `along`, in which alone they differ."""
     found: dict[tuple[tuple[str, str], ...], dict[int, MeasuredCase]] = {}
-    for case in asked.cases():
+    for case in query.cases():
         if along in case.words:
             common = tuple((name, value) for name, value in case.words.items() if name != along)
             found.setdefault(common, {})[int(case.words[along])] = case
@@ -65,11 +65,11 @@ def _name(words: Sequence[tuple[str, str]]) -> str:
 
 
 def _missing(
-    asked: Asked, points: Mapping[int, MeasuredCase], text: str, name: str, along: str, absent: Sequence[int]
+    query: ClaimQuery, points: Mapping[int, MeasuredCase], text: str, name: str, along: str, absent: Sequence[int]
 ) -> CaseVerdict:
     there = [points[point] for point in absent if point in points]
-    if untimed := [case for case in there if not asked.timed(case, name)]:
-        return replace(asked.missing(untimed[0], name), label=text)
+    if untimed := [case for case in there if not query.timed(case, name)]:
+        return replace(query.missing(untimed[0], name), label=text)
     values = ", ".join(map(str, absent))
     said = f"{name}: not timed by one method at {along} {values}" if there else f"no case with {along} {values}"
     return CaseVerdict(next(iter(points.values())).key, text, None, said)

@@ -12,12 +12,12 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
-from kernelbench.compare.changes import BROKEN, Change, Changes, Judged, more_samples, open_text, verdict_of
-from kernelbench.compare.measured import Measured, Timed, speedup
+from kernelbench.compare.changes import BROKEN, Change, Changes, JudgedRow, more_samples, open_text, verdict_of
+from kernelbench.compare.measured import MeasuredRun, Timed, speedup
 from kernelbench.core.records import CACHES
 from kernelbench.explain.counted import COMPARED
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins
+from kernelbench.runs.row_records import Row
 
 BANDS = "Both versions were timed in the same rounds; the bands come from twins of BASE's kernels in these rounds."
 SHARE = 0.95  # of the rows, for what a gate is said to find
@@ -30,7 +30,7 @@ COUNTS = {  # names of COMPARED, and what they are called
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountDifference:
     """A count of the simulator that differs between the two versions of a row."""
 
     case: str
@@ -41,7 +41,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Gated:
+class GateResult:
     """What came of one suite."""
 
     suite: str
@@ -50,7 +50,7 @@ class Gated:
     pairs: int  # of a case and a kernel that both versions have
     equal: int  # of these, with the same machine code: not measured
     changes: Changes | None  # HEAD against BASE; None if all pairs are equal
-    counts: Sequence[Counted]  # that differ on the simulator
+    counts: Sequence[CountDifference]  # that differ on the simulator
     notes: Sequence[str]  # kernels that only one version has, and library calls
 
     @property
@@ -75,14 +75,14 @@ def changes_of(run: Run, names: Names, versions: Mapping[str, str]) -> Changes:
         by_share=False,
         differences=(),
         noise=() if run.simulated else (BANDS,),
-        rows=judged(run, names),
+        rows=gate_rows(run, names),
     )
 
 
-def judged(run: Run, names: Names) -> list[Change]:
+def gate_rows(run: Run, names: Names) -> list[Change]:
     """A row per case, kernel, cache and method that was timed in either version; else one with the reason."""
     floor = noise.floor_of(run, {key: taken for key, (taken, _) in run.samples_by_row.items()})
-    measured = Measured(without_twins(run))
+    measured = MeasuredRun(without_twins(run))
     found: list[Change] = []
     for case in measured.cases:
         for head, base in names.items():
@@ -97,18 +97,18 @@ def judged(run: Run, names: Names) -> list[Change]:
                 for method, one in measured.times(case.key, head, cache).items()
                 if method in times
             ]
-            found += timed or [_untimed(rows[0], rows[1], head, code)]
+            found += timed or [_change_without_times(rows[0], rows[1], head, code)]
     return found
 
 
-def _judged(key: noise.Key, before: Timed, after: Timed, floor: noise.Floor, base: str, code: str) -> Judged:
+def _judged(key: noise.Key, before: Timed, after: Timed, floor: noise.Floor, base: str, code: str) -> JudgedRow:
     ratio = speedup(after, before)  # HEAD's time over BASE's
     case, _, cache, method = key
     least_s = min(before.median_s, after.median_s)
     band = floor.at((case, base, cache, method), before.median_s) + log1p(ratio.step_s / least_s)
     verdict, factor = verdict_of(log(ratio.value), log(ratio.low), log(ratio.high), band)
     more = more_samples(factor, ratio.samples) if verdict == "UNSURE" else None
-    return Judged(
+    return JudgedRow(
         *key,
         first_s=before.median_s,
         second_s=after.median_s,
@@ -129,7 +129,7 @@ def _judged(key: noise.Key, before: Timed, after: Timed, floor: noise.Floor, bas
     )
 
 
-def _untimed(base: Row, head: Row, name: str, code: str) -> Change:
+def _change_without_times(base: Row, head: Row, name: str, code: str) -> Change:
     told = [
         f"{side}: {row.status}" + (f" ({row.reason})" if row.reason else "")
         for side, row in (("BASE", base), ("HEAD", head))
@@ -147,13 +147,13 @@ def _untimed(base: Row, head: Row, name: str, code: str) -> Change:
     )
 
 
-def detectable_slowdown(rows: Sequence[Judged]) -> float | None:
+def detectable_slowdown(rows: Sequence[JudgedRow]) -> float | None:
     """The slowdown, as 0.02, from which on SHARE of these rows would have been SLOWER; None without rows."""
     needed = [log1p(row.band) + log(row.ratio) - log(row.ratio_low) for row in rows]
     return expm1(float(np.quantile(needed, SHARE))) if needed else None
 
 
-def differing_counts(run: Run, names: Names) -> Iterator[Counted]:
+def differing_counts(run: Run, names: Names) -> Iterator[CountDifference]:
     """The counts that differ, of rows that were counted in both versions."""
     rows = {(row.case, row.implementation): row for row in run.rows}
     for row in run.rows:
@@ -163,4 +163,4 @@ def differing_counts(run: Run, names: Names) -> Iterator[Counted]:
         for name, what in COUNTS.items():
             base, head = (COMPARED[name](one) for one in (before.counters, row.counters))
             if base != head:
-                yield Counted(row.case, row.implementation, what, base, head)
+                yield CountDifference(row.case, row.implementation, what, base, head)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.changes import Changes, Judged
+from kernelbench.compare.changes import Changes, JudgedRow
 from kernelbench.compare.history_steps import find_steps, medians_between
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core.errors import InputError
@@ -38,7 +38,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelShift:
     """A new level of a row, which begins with `moment` and ends an older one, last seen in `before`."""
 
     before: int
@@ -58,7 +58,7 @@ class Trend:
     cache: str
     method: str
     points: Sequence[Point]
-    steps: Sequence[Step]
+    steps: Sequence[LevelShift]
 
     @property
     def ratio(self) -> float:
@@ -78,12 +78,12 @@ class Trend:
 
 
 @dataclass(frozen=True)
-class Event:
+class RunShifts:
     """All steps between the same two runs, and what else differs between these."""
 
     before: int
     moment: int
-    rows: Sequence[tuple[Trend, Step]]
+    rows: Sequence[tuple[Trend, LevelShift]]
     differences: Sequence[str]  # as `compare RUN RUN` tells them, without those of machine code
 
 
@@ -93,7 +93,7 @@ class History:
     device: str
     moments: Sequence[Moment]
     trends: Sequence[Trend]  # of rows that two runs or more have a time of
-    events: Sequence[Event]  # in time
+    events: Sequence[RunShifts]  # in time
     single: int  # rows that only one run has a time of
 
     @property
@@ -111,10 +111,13 @@ def history_of(runs: Sequence[Run]) -> History:
     trends = [_trend(key, own, between) for key, own in points.items() if len(own) > 1]
     pairs = dict.fromkeys((step.before, step.moment) for trend in trends for step in trend.steps)
     events = [
-        Event(*pair, [(trend, step) for trend in trends for step in trend.steps if (step.before, step.moment) == pair],
-              between.differences(*pair))
+        RunShifts(
+            *pair,
+            [(trend, step) for trend in trends for step in trend.steps if (step.before, step.moment) == pair],
+            between.differences(*pair),
+        )
         for pair in sorted(pairs, key=lambda pair: (pair[1], pair[0]))
-    ]  # fmt: skip
+    ]
     return History(
         runs[0].suite,
         runs[0].device,
@@ -156,7 +159,7 @@ def _trend(key: noise.Key, points: Sequence[Point], between: _Between) -> Trend:
         row = between.row(key, moments[place - 1], moments[place])
         band = exp(least(place, after - before)) - 1
         code = row.code if row else ""
-        steps.append(Step(moments[place - 1], moments[place], exp(after - before), band, code, end - place))
+        steps.append(LevelShift(moments[place - 1], moments[place], exp(after - before), band, code, end - place))
     return Trend(*key, points, steps)
 
 
@@ -165,9 +168,9 @@ class _Between:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._runs = runs
-        self._made: dict[tuple[int, int], tuple[Changes | None, Mapping[noise.Key, Judged]]] = {}
+        self._made: dict[tuple[int, int], tuple[Changes | None, Mapping[noise.Key, JudgedRow]]] = {}
 
-    def row(self, key: noise.Key, before: int, after: int) -> Judged | None:
+    def row(self, key: noise.Key, before: int, after: int) -> JudgedRow | None:
         """None where the two runs cannot be compared."""
         return self._pair(before, after)[1].get(key)
 
@@ -185,7 +188,7 @@ class _Between:
         told = changes.differences if changes else ()
         return [one for one in told if "machine code" not in one and not one.startswith("other ")]
 
-    def _pair(self, before: int, after: int) -> tuple[Changes | None, Mapping[noise.Key, Judged]]:
+    def _pair(self, before: int, after: int) -> tuple[Changes | None, Mapping[noise.Key, JudgedRow]]:
         if (before, after) not in self._made:
             # Copies, whose samples go when they are compared: a history may have many runs.
             first, second = (replace(self._runs[place]) for place in (before, after))

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import published_figures, published_of
 from kernelbench.compare.ledger_values import FIGURES_OF_CASE, NOT_STATED
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed
-from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict, Part
+from kernelbench.compare.measured import SAME, MeasuredCase, MeasuredRun, Ratio, Timed
+from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimPart, ClaimVerdict
 from kernelbench.core import units
 from kernelbench.core.records import Claim, shared_method
 from kernelbench.explain import evidence
@@ -26,10 +26,10 @@ Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClaimQuery:
     """What a claim asks of a run."""
 
-    measured: Measured
+    measured: MeasuredRun
     claim: Claim
 
     @property
@@ -124,11 +124,11 @@ class Asked:
     def missing(self, case: MeasuredCase, *names: str) -> CaseVerdict:
         return CaseVerdict(case.key, case.label, None, self.measured.why_not(case.key, CACHE, *names))
 
-    def direction(self, required: str) -> Part | None:
+    def direction(self, required: str) -> ClaimPart | None:
         """The direction that the claim asks for, in the words of its kind."""
         return _part(self.stated.get("direction"), required)
 
-    def size(self, required: str) -> Part | None:
+    def size(self, required: str) -> ClaimPart | None:
         return _part(self.stated.get("size"), required)
 
     def size_of(self, name: str) -> Any:
@@ -137,22 +137,22 @@ class Asked:
 
     def factor(self, published: float | None) -> Band | None:
         """Where a ratio must lie, by the stated factor and its tolerance; None where none is stated for this case."""
-        asked = self.stated.get("size")
-        if asked is None:
+        query = self.stated.get("size")
+        if query is None:
             return None
-        stated = published if asked["factor"] == FIGURES_OF_CASE else asked["factor"]
+        stated = published if query["factor"] == FIGURES_OF_CASE else query["factor"]
         if stated is None:
             return None
         low, high = stated if isinstance(stated, list) else (stated, stated)
-        tolerance = asked.get("tolerance", TOLERANCE)
+        tolerance = query.get("tolerance", TOLERANCE)
         return low / tolerance, high * tolerance
 
-    def factor_size(self, unit: str = "times") -> Part | None:
+    def factor_size(self, unit: str = "times") -> ClaimPart | None:
         """The size of a stated factor: "2 times (1.6 to 2.5)"."""
-        asked = self.stated.get("size")
-        if asked is None:
+        query = self.stated.get("size")
+        if query is None:
             return None
-        tolerance, stated = asked.get("tolerance", TOLERANCE), asked["factor"]
+        tolerance, stated = query.get("tolerance", TOLERANCE), query["factor"]
         if stated == FIGURES_OF_CASE:
             within = f"within a factor of {units.digits(tolerance, 3)} either way"
             return self.size(f"the published ratio of the case, {within}")
@@ -168,8 +168,8 @@ class Asked:
         self,
         cases: Sequence[CaseVerdict],
         told: Callable[[str], str],
-        direction: Part | None,
-        size: Part | None,
+        direction: ClaimPart | None,
+        size: ClaimPart | None,
         *,
         with_published: bool = True,
     ) -> ClaimVerdict:
@@ -199,16 +199,20 @@ class Asked:
         device = published_figures(self.claim)[0].device
         at = f"at {len(published)} of them, " + ("GPU not stated" if device == NOT_STATED else f"on {device}")
         caution = self.stated.get("caution", "")
-        return f" (published {verdicts.spread(published)} {at}{'; ' if caution else ''}{caution})"
+        return f" (published {verdicts.range_text(published)} {at}{'; ' if caution else ''}{caution})"
 
 
-Judge = Callable[[Asked], ClaimVerdict]
+Judge = Callable[[ClaimQuery], ClaimVerdict]
 
 
-def _part(asked: Mapping[str, Any] | None, required: str) -> Part | None:
-    if asked is None:
+def _part(query: Mapping[str, Any] | None, required: str) -> ClaimPart | None:
+    if query is None:
         return None
-    return Part(required, "stated", asked["stated"]) if "stated" in asked else Part(required, "set here", asked["set"])
+    return (
+        ClaimPart(required, "stated", query["stated"])
+        if "stated" in query
+        else ClaimPart(required, "set here", query["set"])
+    )
 
 
 def all_met(met: Collection[bool | None]) -> bool | None:
@@ -234,7 +238,7 @@ def is_faster(ratio: Ratio) -> bool | None:
     return True if ratio.verdict == "FASTER" else False if ratio.high <= 1 + SAME else None
 
 
-def interval_text(ratio: Ratio) -> str:
+def value_with_interval(ratio: Ratio) -> str:
     low, value, high = (units.digits(number, 3) for number in (ratio.low, ratio.value, ratio.high))
     return f"{value} [{low}, {high}]"
 
@@ -248,7 +252,7 @@ def case_verdict(
     band: Band | None = None,
     published: float | None = None,
 ) -> CaseVerdict:
-    """The verdict on a case whose measured quantity is a ratio, which must lie in `band` where a size is asked for."""
+    """The verdict on a case whose measured quantity is a ratio, which must lie in `band` where a size is query for."""
     return CaseVerdict(
         case.key,
         case.label,
@@ -263,7 +267,7 @@ def case_verdict(
 
 
 def _where(
-    counted: Sequence[CaseVerdict], sized: Sequence[CaseVerdict], direction: Part | None, size: Part | None
+    counted: Sequence[CaseVerdict], sized: Sequence[CaseVerdict], direction: ClaimPart | None, size: ClaimPart | None
 ) -> str:
     """Which cases are on which side, of each part that is neither met everywhere nor missed everywhere."""
     said = ""
@@ -278,4 +282,4 @@ def _where(
 def spread_of(cases: Iterable[CaseVerdict]) -> str:
     """The measured numbers of the cases that count, from least to most."""
     values = [case.measured for case in cases if case.counts and case.measured is not None]
-    return verdicts.spread(values) if values else ""
+    return verdicts.range_text(values) if values else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from kernelbench.compare import ledger_schema
 from kernelbench.compare.measured import MeasuredCase
-from kernelbench.core.documents import Form, line_at, plain_values, read_document
+from kernelbench.core.documents import FileFormat, line_at, plain_values, read_document
 from kernelbench.core.errors import InputError, Problem, ProblemsError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.problems import Problems
@@ -20,7 +20,7 @@ from kernelbench.explain import evidence
 
 Ledger = Mapping[str, Claim]
 
-FORM = Form("a ledger file", "a mapping with id, title, citation, ..", "a mapping", max_text=5000, fast=True)
+FORM = FileFormat("a ledger file", "a mapping with id, title, citation, ..", "a mapping", max_text=5000, fast=True)
 
 
 def read_ledger(folder: Path) -> Ledger:

@@ -80,7 +80,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ClaimKind:
     """What a claim of one kind has: its own keys, and whether it asks for a direction and a size; `compare/kinds.py`
     says how each is judged."""
 
@@ -94,17 +94,17 @@ class Kind:
 _WITHIN = {"within": fraction}
 _FACTOR = {"factor": factor}
 
-KINDS: Mapping[str, Kind] = {
-    "faster": Kind({"faster": text, "slower": text}, size=_FACTOR, optional={"some": truth}),
-    "not_faster": Kind({"suspect": text, "than": text}),
-    "order": Kind({"order": texts}, size=_FACTOR),
-    "step": Kind({}, size=_FACTOR),
-    "specimen": Kind({"specimens": texts, "correct": text}, optional={"slower_than": text}),
-    "same_code": Kind({"names": texts}),
-    "longer_code": Kind({"longer": text, "shorter": text}, size=_FACTOR),
-    "more_registers": Kind({"order": texts}),
-    "explanation": Kind({}),
-    "proportion": Kind(
+KINDS: Mapping[str, ClaimKind] = {
+    "faster": ClaimKind({"faster": text, "slower": text}, size=_FACTOR, optional={"some": truth}),
+    "not_faster": ClaimKind({"suspect": text, "than": text}),
+    "order": ClaimKind({"order": texts}, size=_FACTOR),
+    "step": ClaimKind({}, size=_FACTOR),
+    "specimen": ClaimKind({"specimens": texts, "correct": text}, optional={"slower_than": text}),
+    "same_code": ClaimKind({"names": texts}),
+    "longer_code": ClaimKind({"longer": text, "shorter": text}, size=_FACTOR),
+    "more_registers": ClaimKind({"order": texts}),
+    "explanation": ClaimKind({}),
+    "proportion": ClaimKind(
         {
             **{"unfused": text, "fused": text},
             **dict.fromkeys(("published_unfused", "counted_unfused", "counted_fused"), traffic),
@@ -112,24 +112,24 @@ KINDS: Mapping[str, Kind] = {
         size=_WITHIN,
         size_required=True,
     ),
-    "curve": Kind(
+    "curve": ClaimKind(
         {"of": text, "along": text, "base": whole_or_zero, "trend": one_of(TRENDS)},
         size={"bands": bands},
         size_required=True,
     ),
-    "near_best": Kind(
+    "near_best": ClaimKind(
         {"dispatched": text, "alternatives": texts},
         direction=False,
         size=_WITHIN,
         size_required=True,
         optional={"up_to": names_by_columns},
     ),
-    "bandwidth_share": Kind(
+    "bandwidth_share": ClaimKind(
         {"reads_thrice": text, "reads_once": text}, direction=False, size={"share": fraction}, size_required=True
     ),
-    "level": Kind({"names": texts}, direction=False, size=_WITHIN, size_required=True),
-    "under_ceiling": Kind({"yardstick": text}, direction=False, size=_WITHIN, size_required=True),
-    "launch": Kind({"of": text}, direction=False, size={"launches": launches}, size_required=True),
+    "level": ClaimKind({"names": texts}, direction=False, size=_WITHIN, size_required=True),
+    "under_ceiling": ClaimKind({"yardstick": text}, direction=False, size=_WITHIN, size_required=True),
+    "launch": ClaimKind({"of": text}, direction=False, size={"launches": launches}, size_required=True),
 }
 FIGURES_ONLY = "figures"  # the kind of an entry without a claim
 NUMBERS = ("us", "ms", "gb_per_s", "percent_of_peak", "speedup")  # each a mapping of implementation to number

@@ -16,8 +16,8 @@ from kernelbench.core import statistics
 from kernelbench.core.operations import shape_text
 from kernelbench.core.records import CACHES, METHODS, shared_method
 from kernelbench.explain.counted import CountedCases
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 NO_TIMES = "the simulator has no times"
 
@@ -139,7 +139,7 @@ def speedup(baseline: Timed, timed: Timed, *, one_case: bool = True) -> Ratio:
     )
 
 
-class Measured:
+class MeasuredRun:
     """The rows and samples of one run, by case, implementation, cache and method.
 
     `counted`: what the simulator counted, of this run or of another one of the same suite.

@@ -83,7 +83,7 @@ def _floor(source: str, pairs: Pairs) -> Floor:
 
 
 @dataclass(frozen=True)
-class Clock:
+class AddedTime:
     """What two runs add to a time by one method, in seconds."""
 
     step_s: float  # in which the clock counts
@@ -95,16 +95,16 @@ class Clock:
         return self.step_s + self.launch_s + (launches - 1) * max(self.chained_s, self.launch_s)
 
 
-def clock_of(method: str, runs: Sequence[Run], samples: Sequence[Samples]) -> Clock:
+def clock_of(method: str, runs: Sequence[Run], samples: Sequence[Samples]) -> AddedTime:
     """The clock of the times that both runs took by this method."""
-    known = [stated(run, "device", "resolution_s") for run in runs]
+    known = [positive_entry(run, "device", "resolution_s") for run in runs]
     steps = [_step(one, method) for one in samples] if method == "graph" or None in known else known
     floor = "graph_floor_s" if method == "graph" else "floor_s"
-    chain = 0.0 if method == "graph" else _apart([stated(run, "device", "launch_chain_s") for run in runs])
-    return Clock(
+    chain = 0.0 if method == "graph" else _apart([positive_entry(run, "device", "launch_chain_s") for run in runs])
+    return AddedTime(
         step_s=max(step or 0.0 for step in steps),
         stated=steps is known,
-        launch_s=_apart([stated(run, "limits", floor) for run in runs]),
+        launch_s=_apart([positive_entry(run, "limits", floor) for run in runs]),
         chained_s=chain / CHAINED,
     )
 
@@ -147,7 +147,7 @@ def _apart(values: Sequence[float | None]) -> float:
     return abs(known[1] - known[0]) if len(known) == 2 else 0.0
 
 
-def stated(run: Run, part: str, name: str) -> float | None:
+def positive_entry(run: Run, part: str, name: str) -> float | None:
     """A number above 0 of environment.json; None where it has none."""
     value = (run.environment.get(part) or {}).get(name)
     return float(value) if isinstance(value, int | float) and value > 0 else None

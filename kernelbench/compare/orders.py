@@ -4,68 +4,68 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kernelbench.compare import verdicts
-from kernelbench.compare.judging import Asked, all_met, at_most, case_verdict, interval_text, spread_of
+from kernelbench.compare.judging import ClaimQuery, all_met, at_most, case_verdict, spread_of, value_with_interval
 from kernelbench.compare.measured import SAME, MeasuredCase, speedup
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 
 
-def judge_order(asked: Asked) -> ClaimVerdict:
-    names: Sequence[str] = asked.stated["order"]
+def judge_order(query: ClaimQuery) -> ClaimVerdict:
+    names: Sequence[str] = query.stated["order"]
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
         # The time of each step over that of the one before, and of the first over that of the last.
-        steps = [asked.speedup(case, later, earlier) for earlier, later in pairwise(names)]
-        whole = asked.speedup(case, names[0], names[-1])
+        steps = [query.speedup(case, later, earlier) for earlier, later in pairwise(names)]
+        whole = query.speedup(case, names[0], names[-1])
         timed = [ratio for ratio in steps if ratio is not None]
         if whole is None or len(timed) < len(steps):
             return None
         met = [at_most(ratio, 1 + SAME) for ratio in timed]
         text = "; ".join(
-            f"{later} takes {interval_text(ratio)} times the time of {earlier}"
+            f"{later} takes {value_with_interval(ratio)} times the time of {earlier}"
             for (earlier, later), ratio in zip(pairwise(names), timed, strict=True)
         )
-        published = asked.published_speedup(case, names[0], names[-1])
+        published = query.published_speedup(case, names[0], names[-1])
         found = case_verdict(
-            case, whole, text, direction=all_met(met), band=asked.factor(published), published=published
+            case, whole, text, direction=all_met(met), band=query.factor(published), published=published
         )
         worst[case.key] = max(ratio.value for ratio in timed)
         return found
 
     worst: dict[str, float] = {}
-    cases = asked.timed_cases(names, one)
-    chain = ", ".join(asked.label(name) for name in names)
-    required = asked.direction(f"each takes no longer than the one before, within {units.share_text(SAME)}: {chain}")
+    cases = query.timed_cases(names, one)
+    chain = ", ".join(query.label(name) for name in names)
+    required = query.direction(f"each takes no longer than the one before, within {units.share_text(SAME)}: {chain}")
 
     def told(on: str) -> str:
-        steps = verdicts.spread([worst[case.case] for case in cases if case.counts])
+        steps = verdicts.range_text([worst[case.case] for case in cases if case.counts])
         return (
             f"In the order {chain}, the worst step takes {steps} times the time of the one before on {on}; the last is "
             f"{spread_of(cases)} times as fast as the first"
         )
 
-    return asked.concluded(cases, told, required, asked.factor_size())
+    return query.concluded(cases, told, required, query.factor_size())
 
 
-def judge_level(asked: Asked) -> ClaimVerdict:
-    names: Sequence[str] = asked.stated["names"]
-    limit = 1 + asked.size_of("within")
+def judge_level(query: ClaimQuery) -> ClaimVerdict:
+    names: Sequence[str] = query.stated["names"]
+    limit = 1 + query.size_of("within")
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
-        times = asked.timed_alike({name: (case, name) for name in names})
+        times = query.timed_alike({name: (case, name) for name in names})
         if len(times) < len(names):
             return None
         slowest, fastest = (choose(times, key=lambda name: times[name].median_s) for choose in (max, min))
         ratio = speedup(times[slowest], times[fastest])
-        published = asked.published_times(case, *names)
+        published = query.published_times(case, *names)
         spread = max(published) / min(published) if published else None
-        text = f"{slowest} takes {interval_text(ratio)} times the time of {fastest}"
+        text = f"{slowest} takes {value_with_interval(ratio)} times the time of {fastest}"
         return case_verdict(case, ratio, text, band=(0.0, limit), published=spread)
 
-    cases = asked.timed_cases(names, one)
-    listed = ", ".join(asked.label(name) for name in names)
-    required = asked.size(f"at most {units.digits(limit, 3)} times from the fastest to the slowest")
-    return asked.concluded(
+    cases = query.timed_cases(names, one)
+    listed = ", ".join(query.label(name) for name in names)
+    required = query.size(f"at most {units.digits(limit, 3)} times from the fastest to the slowest")
+    return query.concluded(
         cases,
         lambda on: f"The slowest of {listed} takes {spread_of(cases)} times the time of the fastest on {on}",
         None,

@@ -10,8 +10,8 @@ from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
 from kernelbench.compare.changes import Change
 from kernelbench.core import statistics
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins
+from kernelbench.runs.row_records import Row
 
 LONGEST_S = 1e9  # longest sample that is used: a file may hold any number
 

@@ -10,7 +10,7 @@ from kernelbench.compare.changes import open_text
 from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.ledger import Figure, Ledger, published_of
-from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
+from kernelbench.compare.measured import LEAST_SHARED, MeasuredRun, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of
 from kernelbench.core import units
 from kernelbench.core.errors import InputError
@@ -32,7 +32,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> tuple[ComparedRow
     two GPUs, so it gets no verdict: shares of the ceiling and of the peak are what compares.
     A run of the simulator is compared by its counts alone.
     """
-    measured = Measured(run, counted_of_run(run))
+    measured = MeasuredRun(run, counted_of_run(run))
     step = step_of(run)
     parts = {part.case: part for part in step.parts} if step else {}
     _check_baseline(measured, baseline, ledger, SIDES if step else measured.implementations)
@@ -56,7 +56,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> tuple[ComparedRow
     return tuple(rows)
 
 
-def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Sequence[str]) -> None:
+def _check_baseline(measured: MeasuredRun, baseline: str, ledger: Ledger, known: Sequence[str]) -> None:
     if baseline == PUBLISHED:
         if not any(published_of(ledger, case) for case in measured.cases):
             raise InputError(
@@ -108,7 +108,9 @@ def _remarks(ratio: Ratio) -> str:
     return "; ".join(unsure if ratio.shared_rounds else [*unsure, unpaired])
 
 
-def _against_baseline(measured: Measured, row: ComparedRow, timed: Timed | None, published: Published) -> ComparedRow:
+def _against_baseline(
+    measured: MeasuredRun, row: ComparedRow, timed: Timed | None, published: Published
+) -> ComparedRow:
     row = _beside_published(measured, row, published)
     if row.implementation == row.baseline:
         if timed is None:
@@ -131,7 +133,7 @@ def _against_baseline(measured: Measured, row: ComparedRow, timed: Timed | None,
     )
 
 
-def _beside_published(measured: Measured, row: ComparedRow, published: Published) -> ComparedRow:
+def _beside_published(measured: MeasuredRun, row: ComparedRow, published: Published) -> ComparedRow:
     """The published ratio from one entry that has both sides, else what one says of this side alone; the run's own
     claims come first."""
     entries = _about(measured, row.implementation, published)
@@ -143,7 +145,7 @@ def _beside_published(measured: Measured, row: ComparedRow, published: Published
     return _with_figure(row, entries[0][row.implementation]) if entries else row
 
 
-def _about(measured: Measured, name: str, published: Published) -> list[Mapping[str, Figure]]:
+def _about(measured: MeasuredRun, name: str, published: Published) -> list[Mapping[str, Figure]]:
     """Entries with a figure of this implementation, those that the run's suite names first."""
     claims = list(measured.run.environment.get("claims", ()))
     preferred = sorted(published, key=lambda entry: (entry not in claims, entry))
@@ -154,7 +156,9 @@ def _with_figure(row: ComparedRow, figure: Figure) -> ComparedRow:
     return replace(row, published_device=figure.device, published_share=figure.share_of_peak, claim=figure.entry)
 
 
-def _against_published(measured: Measured, row: ComparedRow, timed: Timed | None, published: Published) -> ComparedRow:
+def _against_published(
+    measured: MeasuredRun, row: ComparedRow, timed: Timed | None, published: Published
+) -> ComparedRow:
     entries = _about(measured, row.implementation, published)
     figure = entries[0][row.implementation] if entries else None
     if figure is None or not figure.seconds:

@@ -9,7 +9,7 @@ from kernelbench.compare.claims import explain_verdicts, judge_claims
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.kinds import WITHOUT_TIMES
 from kernelbench.compare.ledger import read_ledger
-from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part, overall_verdict
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimPart, ClaimVerdict, Outcome, overall_verdict
 from kernelbench.core import places
 from kernelbench.core.progress import QUIET, Progress
 from kernelbench.core.records import Claim
@@ -18,7 +18,7 @@ from kernelbench.runs.results import read_run
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim on the recorded run of one suite."""
 
     suite: str
@@ -34,9 +34,9 @@ class Standing:
     verdict: Outcome | Literal[""]
     measured: str  # the sentence of the verdict, or why there is none
     decided_by: str = ""  # times, counters, machine code, launches or verification; '' where nothing is claimed
-    runs: tuple[Judged, ...] = ()  # that decide it
-    direction: Part | None = None  # over all of its runs; None: not asked for
-    size: Part | None = None
+    runs: tuple[JudgedClaim, ...] = ()  # that decide it
+    direction: ClaimPart | None = None  # over all of its runs; None: not asked for
+    size: ClaimPart | None = None
 
     @property
     def why(self) -> str:
@@ -49,7 +49,7 @@ def ledger_standings(results: Path = places.RECORDED, progress: Progress = QUIET
     Claims that need no times are judged on `results`/simulated where no GPU has run them.
     """
     ledger = read_ledger(places.LEDGER)
-    found: dict[str, list[Judged]] = {}
+    found: dict[str, list[JudgedClaim]] = {}
     suites = dict.fromkeys(suite for claim in ledger.values() for suite in claim.suites)
     with progress.stage("Judging claims", len(suites)) as advance:
         for suite in suites:
@@ -62,9 +62,9 @@ def ledger_standings(results: Path = places.RECORDED, progress: Progress = QUIET
     return [_standing(claim, found.get(claim.id, [])) for claim in entries]
 
 
-def _judged(results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]) -> dict[str, Judged]:
+def _judged(results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]) -> dict[str, JudgedClaim]:
     """Verdicts and their reasons on the GPU's run, or on the simulator's run where the GPU's decides nothing."""
-    found: dict[str, Judged] = {}
+    found: dict[str, JudgedClaim] = {}
     for folder in (results / RECORDED_GPU / suite, results / RECORDED_SIMULATOR / suite):
         left = [id_ for id_ in ids if id_ not in found or found[id_].verdict.verdict == NOT_DECIDED]
         if not left or not is_run(folder):
@@ -75,11 +75,11 @@ def _judged(results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, 
         whys = explain_verdicts(run, ledger, verdicts, counted)
         for one in verdicts:
             if one.id not in found or one.verdict != NOT_DECIDED:
-                found[one.id] = Judged(suite, one, whys[one.id])
+                found[one.id] = JudgedClaim(suite, one, whys[one.id])
     return found
 
 
-def _standing(claim: Claim, found: Sequence[Judged]) -> Standing:
+def _standing(claim: Claim, found: Sequence[JudgedClaim]) -> Standing:
     """The standing on all suites of the claim; it holds only where all of them agree."""
     if not claim.suites:
         return Standing(claim, "", " ".join(str(claim.document["no_claim"]).split()))
@@ -94,7 +94,7 @@ def _standing(claim: Claim, found: Sequence[Judged]) -> Standing:
     return Standing(claim, overall_verdict(direction, size), " ".join(sentences), decided_by, runs, direction, size)
 
 
-def _agreed(parts: Sequence[Part | None]) -> Part | None:
+def _agreed(parts: Sequence[ClaimPart | None]) -> ClaimPart | None:
     """One part of a claim over several runs: in part where their answers differ."""
     asked = [part for part in parts if part is not None]
     if not asked:

@@ -6,8 +6,8 @@ from math import exp, log, log1p
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.between import gpu_of, libraries_alike, run_title, same_gpu, what_differs
-from kernelbench.compare.changes import Change, Changes, Judged, more_samples, open_text, verdict_of
+from kernelbench.compare.between import gpu_name_of, libraries_alike, run_title, same_gpu, what_differs
+from kernelbench.compare.changes import Change, Changes, JudgedRow, more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, match_rows, side_of
 from kernelbench.core import places
 from kernelbench.core.errors import InputError
@@ -42,7 +42,7 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
             f"implementation was timed on in both. {first_one}"
         )
     controls = _controls(sides, pairs, by_share)
-    drift, told = _drift(sides, [pair for pair in controls if min(pair.seconds) >= noise.LONG_S], by_share)
+    drift, told = _allowed_drift(sides, [pair for pair in controls if min(pair.seconds) >= noise.LONG_S], by_share)
     launches = noise.launches_apart({pair.key: pair.seconds for pair in controls if min(pair.seconds) < noise.LONG_S})
     methods = dict.fromkeys(pair.key[3] for pair in pairs)
     samples = [side.samples for side in sides]
@@ -54,7 +54,7 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
         *_unknown_told(first, second),
         *_floors_told(sides),
         told,
-        *_clocks_told(clocks),
+        *_clock_sentences(clocks),
         *_launches_told(launches, clocks),
     ]
     rows = _chosen(found, caches, only)
@@ -108,19 +108,19 @@ def _controls(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> l
 
 def _unknown_told(*runs: Run) -> Iterator[str]:
     for run in runs:
-        if not gpu_of(run):
+        if not gpu_name_of(run):
             yield (
                 f"{run.folder}: environment.json does not name the GPU, so the runs count as runs of two GPUs, whose "
                 "times are not divided"
             )
 
 
-def _drift(sides: Sequence[Side], controls: Sequence[Pair], by_share: bool) -> tuple[float, str]:
+def _allowed_drift(sides: Sequence[Side], controls: Sequence[Pair], by_share: bool) -> tuple[float, str]:
     """ln, and how it was found."""
     most = f"{100 * noise.MOST_DRIFT:g} %"
     if by_share:
         return noise.MOST_DRIFT, f"Drift: {most}, assumed between two GPUs."
-    ceilings = [noise.stated(side.run, "limits", "dram_bytes_per_s") for side in sides]
+    ceilings = [noise.positive_entry(side.run, "limits", "dram_bytes_per_s") for side in sides]
     drift = noise.drift_of(ceilings, [pair.value for pair in controls])
     parts = []
     if ceilings[0] and ceilings[1]:
@@ -138,7 +138,7 @@ def _band(
     pair: Pair,
     sides: Sequence[Side],
     drift: float,
-    clocks: Mapping[str, noise.Clock],
+    clocks: Mapping[str, noise.AddedTime],
     apart: Mapping[tuple[str, str, str], float],
 ) -> float:
     """Half the band's width, as ln. `apart`: by how much launches differ, by case, cache and method."""
@@ -150,14 +150,14 @@ def _band(
     return own + drift + log1p(added / min(pair.seconds))  # it weighs more on the shorter time
 
 
-def _judged(pair: Pair, band: float) -> Judged:
+def _judged(pair: Pair, band: float) -> JudgedRow:
     verdict, factor = verdict_of(pair.value, pair.low, pair.high, band)
     taken = max(*pair.sizes, pair.first.samples or 0)
     more = more_samples(factor, taken) if verdict == "UNSURE" else None
     remarks = list(_remarks(pair))
     if verdict == "UNSURE" and more is None:
         remarks.insert(0, open_text(more))
-    return Judged(
+    return JudgedRow(
         *pair.key,
         first_s=pair.seconds[0],
         second_s=pair.seconds[1],
@@ -209,7 +209,7 @@ def _floors_told(sides: Sequence[Side]) -> Iterator[str]:
         yield f"Noise floor of the first run: {first}; of the second: {second}; {least}."
 
 
-def _clocks_told(clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
+def _clock_sentences(clocks: Mapping[str, noise.AddedTime]) -> Iterator[str]:
     for method, clock in clocks.items():
         source = "as environment.json states it" if clock.stated else "as the samples show it"
         further = 1e9 * (clock.seconds(2) - clock.seconds(1))
@@ -219,7 +219,7 @@ def _clocks_told(clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
         )
 
 
-def _launches_told(apart: Mapping[tuple[str, str, str], float], clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
+def _launches_told(apart: Mapping[tuple[str, str, str], float], clocks: Mapping[str, noise.AddedTime]) -> Iterator[str]:
     """Where launches of unchanged code differ by more than empty kernels do."""
     beyond = {place: seconds for place, seconds in apart.items() if seconds > clocks[place[2]].seconds(1)}
     if beyond:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelbench.compare import noise
-from kernelbench.compare.measured import Measured, Ratio, Timed, speedup
+from kernelbench.compare.measured import MeasuredRun, Ratio, Timed, speedup
 from kernelbench.core.records import CACHES
 from kernelbench.runs import results
 from kernelbench.runs.results import Run
@@ -20,7 +20,7 @@ SHARE = 0.95
 
 
 @dataclass(frozen=True)
-class Row:
+class TwinRow:
     """A row and its twin."""
 
     name: str
@@ -55,8 +55,8 @@ def self_test(run: Run) -> dict[str, Any]:
     }
 
 
-def _rows(run: Run) -> Iterator[Row]:
-    measured = Measured(run)
+def _rows(run: Run) -> Iterator[TwinRow]:
+    measured = MeasuredRun(run)
     originals = {original: twin for twin, original in results.twins_of(run).items()}
     for case in measured.cases:
         for name, twin in originals.items():
@@ -66,7 +66,7 @@ def _rows(run: Run) -> Iterator[Row]:
                     if method in right:
                         sides = left[method], right[method]
                         drifts = tuple(drift for side in sides for drift in _drift(side))
-                        yield Row(f"{name} on {case.key}, {cache}, by {method}", speedup(*sides), drifts)
+                        yield TwinRow(f"{name} on {case.key}, {cache}, by {method}", speedup(*sides), drifts)
 
 
 def _drift(timed: Timed) -> Iterator[float]:
@@ -75,12 +75,12 @@ def _drift(timed: Timed) -> Iterator[float]:
         yield log(np.median(taken[half:])) - log(np.median(taken[:half]))
 
 
-def _text(row: Row) -> str:
+def _text(row: TwinRow) -> str:
     ratio = row.ratio
     return f"{row.name}: {ratio.verdict}, {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]"
 
 
-def _length(rows: Sequence[Row], low_s: float, high_s: float) -> dict[str, Any]:
+def _length(rows: Sequence[TwinRow], low_s: float, high_s: float) -> dict[str, Any]:
     """For kernels of some length: the distance from 1 that SHARE of twins' ratios stay within, and the difference from
     which on SHARE of the rows would get the right verdict, whichever of the two was slower."""
     own = [row for row in rows if low_s <= row.ratio.baseline_s < high_s]

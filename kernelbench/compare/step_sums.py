@@ -12,8 +12,8 @@ from kernelbench.core.errors import ResultsError
 from kernelbench.core.parts import Part, Step
 from kernelbench.core.records import METHODS
 from kernelbench.explain.counted import Counted, CountedCases
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run
+from kernelbench.runs.row_records import Row
 
 UNFUSED, FUSED = SIDES = ("unfused", "fused")
 

@@ -32,7 +32,7 @@ _NAMED = 4  # most cases that a sentence lists by name
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """What a claim asks for, direction or size: `required` in words, who asks for it, and whether it is met."""
 
     required: str  # "2 times (1.6 to 2.5)"
@@ -70,8 +70,8 @@ class ClaimVerdict:
     verdict: Outcome
     sentence: str  # plain English, one line, with the numbers
     cases: tuple[CaseVerdict, ...] = ()
-    direction: Part | None = None  # None: not asked for
-    size: Part | None = None
+    direction: ClaimPart | None = None  # None: not asked for
+    size: ClaimPart | None = None
 
     def met(self, case: CaseVerdict) -> bool | None:
         """Whether this case meets all that the claim asks of it; None: open, or it does not count."""
@@ -89,7 +89,7 @@ def part_answer(met: Sequence[bool | None], *, some: bool = False) -> Answer:
     return "in part" if any(met) else "no"
 
 
-def overall_verdict(direction: Part | None, size: Part | None) -> Outcome:
+def overall_verdict(direction: ClaimPart | None, size: ClaimPart | None) -> Outcome:
     """The verdict from the parts that are asked for; see the table above."""
     if direction is None or (direction.answer == "yes" and size is not None):
         if direction and size and size.answer in ("no", "open"):
@@ -140,7 +140,7 @@ def how_many_cases(cases: Sequence[CaseVerdict]) -> str:
     return f"{number} of {len(cases)} cases"
 
 
-def spread(values: Sequence[float], text: Callable[[float], str] = lambda value: units.digits(value, 3)) -> str:
+def range_text(values: Sequence[float], text: Callable[[float], str] = lambda value: units.digits(value, 3)) -> str:
     """ "1.91 to 2.74", or the one number."""
     low, high = text(min(values)), text(max(values))
     return low if low == high else f"{low} to {high}"

@@ -20,23 +20,23 @@ from math import prod
 from kernelbench.compare import verdicts
 from kernelbench.compare.code import code_of
 from kernelbench.compare.judging import CACHE
-from kernelbench.compare.measured import Measured, MeasuredCase, Timed
+from kernelbench.compare.measured import MeasuredCase, MeasuredRun, Timed
 from kernelbench.core import units
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.problems import nearest, suggest
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS
-from kernelbench.runs.records import Row
+from kernelbench.runs.row_records import Row
 
 _TERM = r"\w+(?:/\w+)?\.\w+(?:@[^{}]+?)?"
 _PLACE = re.compile(rf"\{{({_TERM})(?: over ({_TERM}))?\}}")
 _PARTS = re.compile(r"(\w+)(?:/(\w+))?\.(\w+)(?:@(.+))?")
 
-Value = Callable[[Measured, MeasuredCase, str], float | None]
+Value = Callable[[MeasuredRun, MeasuredCase, str], float | None]
 
 
 def _of_times(value: Callable[[MeasuredCase, Timed], float | None]) -> Value:
-    def found(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    def found(measured: MeasuredRun, case: MeasuredCase, name: str) -> float | None:
         timed = measured.best_method(case.key, name, CACHE)
         return value(case, timed) if timed else None
 
@@ -44,14 +44,14 @@ def _of_times(value: Callable[[MeasuredCase, Timed], float | None]) -> Value:
 
 
 def _of_row(value: Callable[[Row], float | None]) -> Value:
-    def found(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    def found(measured: MeasuredRun, case: MeasuredCase, name: str) -> float | None:
         row = measured.first_row(case.key, name)
         return value(row) if row else None
 
     return found
 
 
-def _instructions(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+def _instructions(measured: MeasuredRun, case: MeasuredCase, name: str) -> float | None:
     code = code_of(measured, case.key, name)
     return float(sum(count for _, count in code)) if code else None
 
@@ -73,7 +73,7 @@ FACTS: Mapping[str, tuple[Value, Callable[[float], str]]] = {
 }
 
 
-def ledger_reason(measured: Measured, claim: Claim, verdict: str) -> str:
+def ledger_reason(measured: MeasuredRun, claim: Claim, verdict: str) -> str:
     """What the ledger says of this verdict, with the run's numbers; '' where it says nothing of it.
 
     A text of which the runs have not every number is left out, and a sentence says so.
@@ -107,13 +107,13 @@ def reason_problems(text: str, names: Collection[str]) -> Iterator[str]:
         yield f"expected places such as {{NAME.time}}, got {braces[0]!r}"
 
 
-def _filled(measured: Measured, claim: Claim, text: str) -> str:
+def _filled(measured: MeasuredRun, claim: Claim, text: str) -> str:
     def number(match: re.Match[str]) -> str:
         place = f"{claim.id}.yaml: why: {match[0]}"
         first, second = match.groups()
         values, written = _values(measured, first, place)
         if second is None:
-            return verdicts.spread(values, written)
+            return verdicts.range_text(values, written)
         divisors, _ = _values(measured, second, place)
         if len(values) > 1 or len(divisors) > 1:
             raise InputError(f"{place}: {len(values)} numbers over {len(divisors)}; expected one over one")
@@ -122,7 +122,7 @@ def _filled(measured: Measured, claim: Claim, text: str) -> str:
     return _PLACE.sub(number, " ".join(text.split()))
 
 
-def _values(measured: Measured, term: str, place: str) -> tuple[list[float], Callable[[float], str]]:
+def _values(measured: MeasuredRun, term: str, place: str) -> tuple[list[float], Callable[[float], str]]:
     """The numbers that a term stands for, and how one is written."""
     match = _PARTS.fullmatch(term)
     assert match is not None, term  # _PLACE has it
@@ -143,7 +143,7 @@ def _values(measured: Measured, term: str, place: str) -> tuple[list[float], Cal
     return found, _text(what, ratio=other is not None)
 
 
-def _numbers(measured: Measured, case: MeasuredCase, name: str, other: str | None, what: str) -> Iterator[float]:
+def _numbers(measured: MeasuredRun, case: MeasuredCase, name: str, other: str | None, what: str) -> Iterator[float]:
     value = _number(measured, case, name, what)
     if value is None:
         return
@@ -153,7 +153,7 @@ def _numbers(measured: Measured, case: MeasuredCase, name: str, other: str | Non
         yield value / divisor
 
 
-def _number(measured: Measured, case: MeasuredCase, name: str, what: str) -> float | None:
+def _number(measured: MeasuredRun, case: MeasuredCase, name: str, what: str) -> float | None:
     if what in FACTS:
         return FACTS[what][0](measured, case, name)
     counted = measured.counted.get(case.key, {}).get(name)

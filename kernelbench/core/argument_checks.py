@@ -19,7 +19,7 @@ _INTEGERS = range(-(2**63), 2**64)  # integers of 64 bits, signed or not
 _SCALARS = tuple(name for name in dtypes.NAMES if name != "bfloat16")  # NumPy has no bfloat16
 
 
-def shown(value: object) -> str:
+def described(value: object) -> str:
     """Any value as a short text, with its type where needed: `'yes'`, `1.5`, `list [1]`."""
     try:
         text = f"{value!r:.60}"
@@ -33,17 +33,17 @@ def define_problem(defines: Sequence[tuple[str, str | int]]) -> str:
     names = [name for name, _ in defines]
     for name, value in defines:
         if type(name) is not str or not _DEFINE_NAME.fullmatch(name) or names.count(name) > 1:
-            return f"define {shown(name)}: expected a C identifier, each one once"
+            return f"define {described(name)}: expected a C identifier, each one once"
         number = type(value) in (int, bool) and value in _INTEGERS
         if not number and not (type(value) is str and _DEFINE_VALUE.fullmatch(value)):
-            return f"define {name}={shown(value)}: expected an integer of 64 bits, or letters, digits, '_' and '.'"
+            return f"define {name}={described(value)}: expected an integer of 64 bits, or letters, digits, '_' and '.'"
     return ""
 
 
 def scalar_problem(scalar: Scalar) -> str:
     """What is wrong with an argument passed by value; '' if nothing."""
     dtype, value = scalar.dtype, scalar.value
-    text = f"Scalar({shown(dtype)}, {shown(value)})"
+    text = f"Scalar({described(dtype)}, {described(value)})"
     if type(dtype) is not str or dtype not in _SCALARS:
         return f"{text}: expected a type of {', '.join(_SCALARS)}"
     if type(value) not in (int, float):
@@ -62,7 +62,7 @@ def tensor_map_problem(one: TensorMap) -> str:
     """What is wrong with a tensor map; '' if nothing."""
     tiling = one.tiling
     if type(one.array) is not str or type(tiling) is not Tiling:
-        return f"TensorMap({shown(one.array)}, {shown(tiling)}): expected the name of an array and a Tiling"
+        return f"TensorMap({described(one.array)}, {described(tiling)}): expected the name of an array and a Tiling"
     tuples = (tiling.shape, tiling.box, tiling.strides or (), tiling.steps or ())
     if any(type(axes) is not tuple or any(type(size) is not int for size in axes) for axes in tuples):
         return f"TensorMap of {one.array}: expected shape, box, strides and steps as tuples of whole numbers"

@@ -27,7 +27,7 @@ Number = float | None  # a cell: None is an empty one
 Count = int | None
 
 
-def about(meaning: str, unit: str = "", name: str = "", **rules: Any) -> Column:
+def csv_column(meaning: str, unit: str = "", name: str = "", **rules: Any) -> Column:
     """The column of a record's field, as part of its type: `low_s: Annotated[float, about("lower end", "s")]`.
 
     `name`: where it is not that of the field. `rules`: see Column.
@@ -36,7 +36,7 @@ def about(meaning: str, unit: str = "", name: str = "", **rules: Any) -> Column:
 
 
 def columns_of(record: type) -> tuple[Column, ...]:
-    """The columns of a dataclass, in the order of its fields; those that are not `about` anything have none."""
+    """The columns of a dataclass, in the order of its fields; those without a `csv_column` have none."""
     hints = get_type_hints(record, include_extras=True)
     found = [(one.name, column) for one in fields(record) for column in getattr(hints[one.name], "__metadata__", ())]
     return tuple(replace(column, name=column.name or name) for name, column in found)

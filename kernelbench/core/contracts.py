@@ -159,7 +159,7 @@ class CountingDevice(Device, Protocol):
 
 
 class Heartbeat(Protocol):
-    """Told before each run of an implementation; see measure/worker.py."""
+    """Told before each run of an implementation; see measure/gpu_process.py."""
 
     def __call__(self, name: str, preparing: bool = False) -> None:
         """`name`: of the implementation, '' for none. `preparing`: its library is being prepared, and may compile."""

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from kernelbench.core.errors import InputError
-from kernelbench.core.problems import Problems, shown
+from kernelbench.core.problems import Problems, quoted
 from kernelbench.core.texts import is_unprintable
 
 MAX_DEPTH = 20
@@ -32,7 +32,7 @@ _CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
 
 
 @dataclass(frozen=True)
-class Form:
+class FileFormat:
     """The limits of a kind of file, and words for its errors."""
 
     name: str  # "a suite"
@@ -44,50 +44,50 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Value:
+class ScalarNode:
     line: int
     value: bool | int | float | str | None
 
 
 @dataclass(frozen=True)
-class Items:
+class SequenceNode:
     line: int
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
-class Entries:
+class MappingNode:
     line: int
     nodes: Mapping[str, Node]
     key_lines: Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedNode:
     """A node that was already reported, which readers ignore."""
 
     line: int
 
 
-Node: TypeAlias = "Value | Items | Entries | Refused"
+Node: TypeAlias = "ScalarNode | SequenceNode | MappingNode | RefusedNode"
 
 
 def describe_node(node: Node) -> str:
     """A node as messages name it."""
-    if isinstance(node, Items):
+    if isinstance(node, SequenceNode):
         return "a list"
-    if isinstance(node, Entries):
+    if isinstance(node, MappingNode):
         return "a mapping"
-    return shown(node.value) if isinstance(node, Value) else "something refused"
+    return quoted(node.value) if isinstance(node, ScalarNode) else "something refused"
 
 
 def plain_values(node: Node) -> Any:
     """The node as lists, dicts and scalars. A key that is written as an integer becomes an int."""
-    if isinstance(node, Items):
+    if isinstance(node, SequenceNode):
         return [plain_values(item) for item in node.nodes]
-    if isinstance(node, Entries):
+    if isinstance(node, MappingNode):
         return {_key(name): plain_values(item) for name, item in node.nodes.items()}
-    return node.value if isinstance(node, Value) else None
+    return node.value if isinstance(node, ScalarNode) else None
 
 
 def _key(name: str) -> int | str:
@@ -98,17 +98,17 @@ def line_at(root: Node, place: str) -> int:
     """Line of `figures[0].us.ft`, or of the longest part of that path that the file has; 0 where it has none."""
     line, node = 0, root
     for key in re.findall(r"[^.\[\]]+", place):
-        if isinstance(node, Items) and key.isdigit() and int(key) < len(node.nodes):
+        if isinstance(node, SequenceNode) and key.isdigit() and int(key) < len(node.nodes):
             node = node.nodes[int(key)]
             line = node.line
-        elif isinstance(node, Entries) and key in node.nodes:
+        elif isinstance(node, MappingNode) and key in node.nodes:
             line, node = node.key_lines[key], node.nodes[key]
         else:
             break
     return line
 
 
-def read_document(path: Path, problems: Problems, form: Form) -> Entries:
+def read_document(path: Path, problems: Problems, form: FileFormat) -> MappingNode:
     """The file's one top-level mapping.
 
     `path` is a regular file. Raises InputError where it cannot be read, ProblemsError where it is not a YAML mapping.
@@ -132,14 +132,14 @@ def read_document(path: Path, problems: Problems, form: Form) -> Entries:
         problems.fail(0, f"not valid YAML: {error}")
     if root is None:
         problems.fail(0, f"the file is empty; expected {form.least}")
-    if isinstance(root, Refused):
+    if isinstance(root, RefusedNode):
         problems.raise_any()
-    if not isinstance(root, Entries):
+    if not isinstance(root, MappingNode):
         problems.fail(root.line, f"expected {form.keys}, got {describe_node(root)}")
     return root
 
 
-def _read_text(path: Path, problems: Problems, form: Form) -> str:
+def _read_text(path: Path, problems: Problems, form: FileFormat) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(form.max_bytes + 1)
@@ -157,7 +157,7 @@ def _read_text(path: Path, problems: Problems, form: Form) -> str:
 class _Builder:
     """Builds a tree from events. Recursion is at most MAX_DEPTH deep."""
 
-    def __init__(self, events: Iterator[Any], problems: Problems, form: Form) -> None:
+    def __init__(self, events: Iterator[Any], problems: Problems, form: FileFormat) -> None:
         self._events = events
         self._problems = problems
         self._form = form
@@ -178,16 +178,16 @@ class _Builder:
         if depth > MAX_DEPTH:
             self._problems.fail(line, f"nested more than {MAX_DEPTH} deep")
         if isinstance(event, yaml.AliasEvent):
-            self._problems.add(line, f"alias {shown(f'*{event.anchor}')} is refused; write the value out")
-            return Refused(line)
+            self._problems.add(line, f"alias {quoted(f'*{event.anchor}')} is refused; write the value out")
+            return RefusedNode(line)
         if event.anchor is not None:
             self._problems.add(
-                line, f"anchor {shown(f'&{event.anchor}')} is refused; write values out where they are used"
+                line, f"anchor {quoted(f'&{event.anchor}')} is refused; write values out where they are used"
             )
         node = self._content(event, line, depth)
         if event.tag is not None:
-            self._problems.add(line, f"tag {shown(event.tag)} is refused; {self._form.name} holds plain values")
-            return Refused(line)
+            self._problems.add(line, f"tag {quoted(event.tag)} is refused; {self._form.name} holds plain values")
+            return RefusedNode(line)
         return node
 
     def _content(self, event: Any, line: int, depth: int) -> Node:
@@ -197,7 +197,7 @@ class _Builder:
             nodes: list[Node] = []
             while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
                 nodes.append(self._node(item, depth + 1))
-            return Items(line, tuple(nodes))
+            return SequenceNode(line, tuple(nodes))
         return self._mapping(line, depth)
 
     def _mapping(self, line: int, depth: int) -> Node:
@@ -206,39 +206,39 @@ class _Builder:
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._node(event, depth + 1)
             value = self._node(next(self._events), depth + 1)
-            if isinstance(key, Value):
+            if isinstance(key, ScalarNode):
                 # As written: `1:` and `null:` are the (unknown) keys '1' and 'null'.
                 name = str(event.value)
                 if name in nodes:
-                    self._problems.add(key.line, f"key {shown(name)} is given twice, first in line {key_lines[name]}")
+                    self._problems.add(key.line, f"key {quoted(name)} is given twice, first in line {key_lines[name]}")
                 else:
                     nodes[name], key_lines[name] = value, key.line
-            elif not isinstance(key, Refused):
+            elif not isinstance(key, RefusedNode):
                 self._problems.add(key.line, f"a key must be a word, got {describe_node(key)}")
-        return Entries(line, nodes, key_lines)
+        return MappingNode(line, nodes, key_lines)
 
     def _scalar(self, event: Any, line: int) -> Node:
         text: str = event.value
         if len(text) > self._form.max_text:
             self._problems.add(line, f"text of {len(text)} characters; the limit is {self._form.max_text}")
-            return Refused(line)
+            return RefusedNode(line)
         for character in "" if text.isprintable() else text:
             if character != "\n" and is_unprintable(character):
                 self._problems.add(line, f"text holds the control character {character!a}")
-                return Refused(line)
+                return RefusedNode(line)
         if not event.implicit[0]:  # quoted, or a block: a string whatever it looks like
-            return Value(line, text)
+            return ScalarNode(line, text)
         return self._plain(text, line)
 
     def _plain(self, text: str, line: int) -> Node:
         if text in _CONSTANTS:
-            return Value(line, _CONSTANTS[text])
+            return ScalarNode(line, _CONSTANTS[text])
         if _SPECIAL.fullmatch(text):
-            return Value(line, float(text.replace(".", "")))
+            return ScalarNode(line, float(text.replace(".", "")))
         integer = _INTEGER.fullmatch(text)
         if not integer and not _FLOAT.fullmatch(text):
-            return Value(line, text)
+            return ScalarNode(line, text)
         if len(text) > _MAX_DIGITS:
             self._problems.add(line, f"number of {len(text)} characters; the limit is {_MAX_DIGITS}")
-            return Refused(line)
-        return Value(line, int(text) if integer else float(text))
+            return RefusedNode(line)
+        return ScalarNode(line, int(text) if integer else float(text))

@@ -163,7 +163,7 @@ def simulated_values(counters: Counters) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Tally:
+class AgreementCounts:
     """How counters agree over all launches. Metrics that are 0 on both sides are not counted."""
 
     launches: int  # that were compared
@@ -173,7 +173,7 @@ class Tally:
     unexplained: int
 
 
-def tally_launches(launches: Iterable[CountedLaunch]) -> Tally:
+def count_agreement(launches: Iterable[CountedLaunch]) -> AgreementCounts:
     compared = [one for one in launches if one.agreement]
     metrics = equal = unexplained = 0
     for one in compared:
@@ -181,4 +181,4 @@ def tally_launches(launches: Iterable[CountedLaunch]) -> Tally:
         metrics += sum(bool(real or simulated) for real, simulated in pairs)
         equal += sum(bool(real) and round(real) == simulated for real, simulated in pairs)
         unexplained += len(one.unexplained)
-    return Tally(len(compared), metrics, equal, metrics - equal - unexplained, unexplained)
+    return AgreementCounts(len(compared), metrics, equal, metrics - equal - unexplained, unexplained)

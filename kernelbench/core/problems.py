@@ -38,7 +38,7 @@ class Problems:
             raise ProblemsError(tuple(self._found))
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value as messages show it: booleans as in YAML, None as `nothing`, long texts cut."""
     if value is None:
         return "nothing"

@@ -11,10 +11,10 @@ from pathlib import Path
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end a command cleanly
 _POLL_S = 0.02
 _running: set[subprocess.Popen[bytes]] = set()
-FAILED = (OSError, subprocess.SubprocessError)  # what `said` raises
+FAILED = (OSError, subprocess.SubprocessError)  # what `output_of` raises
 
 
-def said(command: Sequence[str], limit_s: float, *, check: bool = True) -> str:
+def output_of(command: Sequence[str], limit_s: float, *, check: bool = True) -> str:
     """What a program prints that reads nothing and soon ends; raises FAILED if it cannot be run or takes too long, and
     with `check` if it fails."""
     return subprocess.run(

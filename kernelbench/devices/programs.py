@@ -2,7 +2,7 @@
 
 import threading
 
-from kernelbench.build import code_lines, code_notes, may_share
+from kernelbench.build import access_notes, code_lines, may_share
 from kernelbench.core.counters import JOINED
 from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.core.records import Binary
@@ -39,6 +39,6 @@ class Programs:
         if binary.key not in self._modules:
             self._modules[binary.key] = parse(binary.ptx_path.read_text())
         module = self._modules[binary.key]
-        joined = may_share(binary) and JOINED in code_notes(binary)[entry]
+        joined = may_share(binary) and JOINED in access_notes(binary)[entry]
         lines = code_lines(binary).get(entry, {}) if joined else {}
         return lower(inline_calls(module, entry), module, native.has_operation, lines)

@@ -17,11 +17,19 @@ from kernelbench.core.contracts import POISON_BYTE
 from kernelbench.core.counters import SECTOR_BYTES, Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
-from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, require_room, run_first_blocks, run_sample
+from kernelbench.devices.block_sample import (
+    GROUPS,
+    MOST_BLOCKS,
+    Blocks,
+    Spans,
+    require_room,
+    run_first_blocks,
+    run_sample,
+)
 from kernelbench.devices.written_elements import Integers
-from kernelbench.simt.counters import launch_counters, launch_totals
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
+from kernelbench.simt.launch_counters import launch_counters, launch_totals
 from kernelbench.simt.lower import Program
 from kernelbench.simt.machine import POLL_S, Allocation, LaunchReport, Machine
 
@@ -37,7 +45,7 @@ MOST_FAULTS = 3  # in the reason of a row
 
 
 @dataclass(frozen=True)
-class Step:
+class BoundLaunch:
     """One launch with everything it needs. `outputs`: the arrays among its arguments that are verified."""
 
     launch: Launch
@@ -50,7 +58,13 @@ class PlanRun:
     """Runs a plan when called; then it has the counters, and knows what was written of each output."""
 
     def __init__(
-        self, machine: Machine, steps: Sequence[Step], arrays: Mapping[str, Allocation], *, full: bool, strict: bool
+        self,
+        machine: Machine,
+        steps: Sequence[BoundLaunch],
+        arrays: Mapping[str, Allocation],
+        *,
+        full: bool,
+        strict: bool,
     ) -> None:
         self._machine, self._steps = machine, steps
         self._outputs = {name: one for name, one in arrays.items() if one.role == "output"}
@@ -102,7 +116,7 @@ class PlanRun:
         assert states is not None, "a sampled launch tracks bytes"
         return states.reshape(-1, SECTOR_BYTES)[sectors]
 
-    def _unmark(self, step: Step) -> None:
+    def _unmark(self, step: BoundLaunch) -> None:
         """Clear the marks of written sectors in outputs that this launch may write again: if it rewrites only a part,
         the rest is an intermediate result."""
         for name in step.outputs:
@@ -127,7 +141,7 @@ class _StepRun:
     """One launch, whose blocks are run at once or in several parts."""
 
     def __init__(
-        self, machine: Machine, step: Step, outputs: Mapping[str, Allocation], *, strict: bool, incomplete: bool
+        self, machine: Machine, step: BoundLaunch, outputs: Mapping[str, Allocation], *, strict: bool, incomplete: bool
     ) -> None:
         self.step, self._machine, self._outputs = step, machine, outputs
         self._strict, self._incomplete = strict, incomplete

@@ -30,7 +30,7 @@ from kernelbench.core.records import (
 from kernelbench.core.units import bytes_text
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.programs import Programs
-from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison_array, poison_unwritten
+from kernelbench.devices.sampled_plan import SMALL_BYTES, BoundLaunch, PlanRun, poison_array, poison_unwritten
 from kernelbench.devices.written_elements import element_ranges
 from kernelbench.simt import native
 from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator, free_memory
@@ -198,7 +198,7 @@ class SimulatedDevice:
 
     def _step(
         self, binary: Binary, launch: Launch, allocations: Mapping[str, Allocation], outputs: Mapping[str, Allocation]
-    ) -> Step:
+    ) -> BoundLaunch:
         arguments = tuple(_argument(one, allocations) for one in launch.arguments)
         written = tuple(name for name in outputs if name in launch.arrays)
         program = self._programs.of(binary, launch.entry)
@@ -212,7 +212,7 @@ class SimulatedDevice:
         if launch.together > 1:
             each = gpu.resident_blocks(*needs)
             launch.check_resident(each * gpu.multiprocessors)
-        return Step(launch, program, arguments, written)
+        return BoundLaunch(launch, program, arguments, written)
 
     def _scratch_of(self, plan: LaunchPlan) -> dict[str, Allocation]:
         """New scratch for each plan, so that a kernel which relies on what another left there is detected."""

@@ -14,7 +14,7 @@ clock and scheduler, is stored beside the bound but is not part of it.
 from kernelbench.core.counters import SECTOR_BYTES, Counters
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.explain.counted import Counted, LaunchShape
-from kernelbench.explain.records import Bound
+from kernelbench.explain.findings import Bound
 
 _Part = tuple[Counters, LaunchShape | None]
 

@@ -11,9 +11,9 @@ from kernelbench.explain import evidence
 from kernelbench.explain.bounds import tightest_bound
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import Evidence
-from kernelbench.explain.lines import source_listings
-from kernelbench.explain.records import CaseExplanation, Link, Sentence
+from kernelbench.explain.findings import CaseExplanation, Link, Sentence
 from kernelbench.explain.rules import RULES, Facts
+from kernelbench.explain.source_lines import source_listings
 
 APART = 1.05  # smallest ratio of the largest to the smallest value for which a metric has a column
 

@@ -13,7 +13,7 @@ from kernelbench.core.hardware_counters import STALLS, CountedLaunch, ProfiledLa
 from kernelbench.core.units import digits, share_text
 from kernelbench.explain.case import case_sentences, differing_metrics
 from kernelbench.explain.counted import Counted
-from kernelbench.explain.records import CaseExplanation, Sentence
+from kernelbench.explain.findings import CaseExplanation, Sentence
 
 EXCESS = 1.25  # ratio to the fewest, from which sectors and wavefronts get a sentence
 IDLE = 28.0  # active lanes of 32, below which they get one

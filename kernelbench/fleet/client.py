@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.writing import write_whole
-from kernelbench.fleet.dispatch import Advance, Ended, run_jobs
+from kernelbench.fleet.dispatch import Advance, JobOutcome, run_jobs
 from kernelbench.fleet.folder import Fleet, write_fleet
 from kernelbench.fleet.gpus import Gpu
-from kernelbench.fleet.jobs import RUN_FILES, Job
+from kernelbench.fleet.jobs import RUN_FILES, FleetJob
 from kernelbench.fleet.sharing import Share, costs_of, shares_of
 from kernelbench.runs.folders import is_run
 from kernelbench.runs.joining import join
@@ -23,10 +23,10 @@ from kernelbench.suite import select_part
 if TYPE_CHECKING:
     from distributed import Client
 
-Start = Callable[[Sequence[Job], str | None], Advance]  # shows jobs, taken from the GPU of a label if given
+Start = Callable[[Sequence[FleetJob], str | None], Advance]  # shows jobs, taken from the GPU of a label if given
 
 
-def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
+def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[FleetJob]:
     """A job per suite and GPU; where GPUs share the cases, as `sharing` deals them."""
     costs = costs_of(suites, fleet.gpus[0].kind, changed=bool(fleet.options))
     if fleet.shared:
@@ -40,7 +40,7 @@ def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *,
         if not share.part:
             gpu = labels.get(fleet.taken_over.get(suite.name, ""), gpu)
         own = select_part(suite, share.part) if share.part else suite
-        job = Job(
+        job = FleetJob(
             fleet=fleet.folder.name,
             label=gpu.label,
             resource=gpu.resource,
@@ -55,13 +55,13 @@ def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *,
     return found
 
 
-def _on(fleet: Fleet, job: Job, gpu: Gpu) -> Job:
+def _on(fleet: Fleet, job: FleetJob, gpu: Gpu) -> FleetJob:
     """The same job on another GPU."""
     folder = str(fleet.place(gpu.label, job.name).absolute()) if job.folder else ""
     return replace(job, label=gpu.label, resource=gpu.resource, folder=folder)
 
 
-def is_finished(fleet: Fleet, job: Job) -> bool:
+def is_finished(fleet: Fleet, job: FleetJob) -> bool:
     """Whether an earlier session has brought the whole run of this job."""
     folder = fleet.place(job.label, job.name)
     if not is_run(folder):
@@ -72,18 +72,18 @@ def is_finished(fleet: Fleet, job: Job) -> bool:
 
 def run_all(
     client: Client,
-    found: Sequence[Job],
+    found: Sequence[FleetJob],
     fleet: Fleet,
     notes: list[str],
     there: frozenset[str],
     progress: Progress,
     start: Start,
-) -> tuple[Fleet, tuple[Ended, ...]]:
+) -> tuple[Fleet, tuple[JobOutcome, ...]]:
     """The fleet as it came out, and every job as it ended; `there`: the GPUs that have a worker, by resource.
 
     What is worth a remark is said, and added to `notes`, also when this is interrupted.
     """
-    results: list[Ended] = []
+    results: list[JobOutcome] = []
     advance = start(found, None)
     gpus = {gpu.resource: gpu for gpu in fleet.gpus if gpu.resource in there}
     taken_over = dict(fleet.taken_over)
@@ -93,7 +93,7 @@ def run_all(
         write_fleet(now)
         return now
 
-    def take_over(job: Job, resource: str) -> Job:
+    def take_over(job: FleetJob, resource: str) -> FleetJob:
         taken = _on(fleet, job, gpus[resource])
         taken_over[job.name] = taken.label
         written()  # before it begins: --resume then finds it there
@@ -104,7 +104,7 @@ def run_all(
         notes.append(text)
         progress.say(text)
 
-    def ended(one: Ended) -> None:
+    def ended(one: JobOutcome) -> None:
         job, done = one.job, one.done
         results.append(one)
         if done is None:
@@ -120,7 +120,7 @@ def run_all(
 
     for job in found:
         if job.resource not in gpus:
-            ended(Ended(job, None, "no worker has this GPU now"))
+            ended(JobOutcome(job, None, "no worker has this GPU now"))
     try:
         ready = [job for job in found if job.resource in gpus]
         run_jobs(client, ready, gpus, advance, ended, take_over if fleet.shared else None)

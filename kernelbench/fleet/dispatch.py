@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.core.errors import reason_of
 from kernelbench.fleet import jobs
-from kernelbench.fleet.jobs import Done, Job
+from kernelbench.fleet.jobs import FleetJob, JobOutput
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -29,11 +29,11 @@ Advance = Callable[[str, str, int], None]  # label of a GPU, suite, finished cas
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobOutcome:
     """A job that is over: with what its worker returned, or why there is nothing."""
 
-    job: Job
-    done: Done | None
+    job: FleetJob
+    done: JobOutput | None
     lost: str = ""
 
     @property
@@ -45,7 +45,9 @@ class Ended:
 class Queues:
     """Jobs by GPU. Loads were dealt by the times of other runs, so they come out uneven."""
 
-    def __init__(self, found: Sequence[Job], gpus: Iterable[str], take_over: Callable[[Job, str], Job] | None) -> None:
+    def __init__(
+        self, found: Sequence[FleetJob], gpus: Iterable[str], take_over: Callable[[FleetJob, str], FleetJob] | None
+    ) -> None:
         """`gpus`: all by resource, also those without a job. `take_over(job, resource)`: the job as that GPU
         takes it over; None if each GPU does only its own."""
         self._take_over = take_over
@@ -56,7 +58,7 @@ class Queues:
     def left(self) -> bool:
         return any(self._queues.values())
 
-    def next_jobs(self, busy: Container[str]) -> Iterator[Job]:
+    def next_jobs(self, busy: Container[str]) -> Iterator[FleetJob]:
         """A job for each GPU that is not busy, if there is one: its own first, then the longest of the GPU that has the
         most left. A part of a suite stays where it is: the GPU that is free may have another part of it."""
         free = [resource for resource in self._queues if resource not in busy]
@@ -67,7 +69,7 @@ class Queues:
                 self._queues[job.resource].remove(job)
                 yield self._take_over(job, resource)
 
-    def _longest(self) -> Job | None:
+    def _longest(self) -> FleetJob | None:
         """The longest whole suite of the GPU with the most left."""
         for queue in sorted(self._queues.values(), key=lambda queue: -sum(job.cost for job in queue)):
             if whole := [job for job in queue if job.is_whole]:
@@ -78,7 +80,7 @@ class Queues:
         """This GPU takes over no other job: one of its own failed as a whole, and others might fail as fast."""
         self._failing.add(resource)
 
-    def give_up(self, resource: str | None = None) -> list[Job]:
+    def give_up(self, resource: str | None = None) -> list[FleetJob]:
         """The jobs of a GPU, or of all, which nobody is to do any more."""
         given = [job for own, queue in self._queues.items() if resource in (None, own) for job in queue]
         for own in self._queues:
@@ -89,11 +91,11 @@ class Queues:
 
 def run_jobs(
     client: Client,
-    found: Sequence[Job],
+    found: Sequence[FleetJob],
     gpus: Collection[str],
     advance: Advance,
-    ended: Callable[[Ended], None],
-    take_over: Callable[[Job, str], Job] | None = None,
+    ended: Callable[[JobOutcome], None],
+    take_over: Callable[[FleetJob, str], FleetJob] | None = None,
 ) -> None:
     """Call `ended` with each job as it ends, in any order. One that is lost is not tried again: --resume does that.
 
@@ -107,7 +109,7 @@ def run_jobs(
     topic = jobs.topic_of(fleet)
     client.subscribe_topic(topic, lambda event: advance(event[1]["label"], event[1]["suite"], event[1]["cases"]))
     queues = Queues(found, gpus, take_over)
-    waiting: dict[Future, Job] = {}  # one per GPU at most
+    waiting: dict[Future, FleetJob] = {}  # one per GPU at most
     seen = dict.fromkeys(gpus, time.monotonic())
     try:
         while waiting or queues.left:
@@ -123,12 +125,12 @@ def run_jobs(
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
         for job in queues.give_up():
-            ended(Ended(job, None, NOT_BEGUN))
+            ended(JobOutcome(job, None, NOT_BEGUN))
         _stop(client, waiting, fleet, ended)
         raise
 
 
-def _collect(waiting: dict[Future, Job], ended: Callable[[Ended], None]) -> list[Ended]:
+def _collect(waiting: dict[Future, FleetJob], ended: Callable[[JobOutcome], None]) -> list[JobOutcome]:
     over = [future for future in waiting if future.done()]
     found = [_ended(future, waiting.pop(future)) for future in over]
     for one in found:
@@ -136,18 +138,18 @@ def _collect(waiting: dict[Future, Job], ended: Callable[[Ended], None]) -> list
     return found
 
 
-def _ended(future: Future, job: Job) -> Ended:
+def _ended(future: Future, job: FleetJob) -> JobOutcome:
     from distributed import KilledWorker
 
     if future.status == "finished":
         with suppress(OSError, TimeoutError):
             values = future.result(timeout=_ANSWER_S)
-            return Ended(job, Done(values["code"], tuple(values["said"]), values["files"]))
-        return Ended(job, None, LOST_WORKER)  # between its last word and our question
+            return JobOutcome(job, JobOutput(values["code"], tuple(values["said"]), values["files"]))
+        return JobOutcome(job, None, LOST_WORKER)  # between its last word and our question
     if future.status != "error":
-        return Ended(job, None, LOST_SCHEDULER)
+        return JobOutcome(job, None, LOST_SCHEDULER)
     error = future.exception(timeout=_ANSWER_S)
-    return Ended(job, None, LOST_WORKER if isinstance(error, KilledWorker) else reason_of(error))
+    return JobOutcome(job, None, LOST_WORKER if isinstance(error, KilledWorker) else reason_of(error))
 
 
 def _look_for_workers(client: Client, seen: dict[str, float]) -> None:
@@ -160,10 +162,10 @@ def _look_for_workers(client: Client, seen: dict[str, float]) -> None:
 
 def _give_up(
     client: Client,
-    waiting: dict[Future, Job],
+    waiting: dict[Future, FleetJob],
     queues: Queues,
     seen: Mapping[str, float],
-    ended: Callable[[Ended], None],
+    ended: Callable[[JobOutcome], None],
 ) -> None:
     """End jobs that nobody will do: those of a GPU without a worker, and all of a client without a scheduler."""
     now = time.monotonic()
@@ -173,20 +175,20 @@ def _give_up(
             continue
         for future, job in list(waiting.items()):
             if job.resource == resource:
-                ended(Ended(job, None, lost))
+                ended(JobOutcome(job, None, lost))
                 del waiting[future]
                 with suppress(Exception):  # there may be nobody to tell
                     future.cancel()
         for job in queues.give_up(resource):
-            ended(Ended(job, None, lost))
+            ended(JobOutcome(job, None, lost))
 
 
-def _stop(client: Client, waiting: dict[Future, Job], fleet: str, ended: Callable[[Ended], None]) -> None:
+def _stop(client: Client, waiting: dict[Future, FleetJob], fleet: str, ended: Callable[[JobOutcome], None]) -> None:
     """Stop running jobs, and end them with what they have finished; those that had not begun are given up."""
     running = {key for keys in client.processing().values() for key in keys}
     for future, job in list(waiting.items()):
         if not future.done() and future.key not in running:
-            ended(Ended(job, None, NOT_BEGUN))
+            ended(JobOutcome(job, None, NOT_BEGUN))
             del waiting[future]
             future.cancel()
     with suppress(OSError, TimeoutError):

@@ -18,7 +18,7 @@ from kernelbench.core.errors import InputError, MissingLibrary
 from kernelbench.core.libraries import pip_install
 from kernelbench.fleet import jobs, private
 from kernelbench.fleet.dispatch import ABSENT_S
-from kernelbench.fleet.gpus import Gpu, gpu_of, told_apart
+from kernelbench.fleet.gpus import Gpu, gpu_from_mapping, told_apart
 from kernelbench.fleet.jobs import LOCAL_VARIABLE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class Member:
+class OfferedGpu:
     """A GPU that workers offer, and the code that they would run."""
 
     gpu: Gpu
@@ -158,7 +158,7 @@ def of_a_cluster(address: str, tls: Path | None) -> Iterator[Client]:
         yield client
 
 
-def cluster_members(client: Client) -> tuple[Member, ...]:
+def cluster_members(client: Client) -> tuple[OfferedGpu, ...]:
     """What the workers of a cluster offer; InputError without a GPU, or where two offer the same.
 
     A worker that ends while it is asked, and comes back, is asked again.
@@ -172,4 +172,6 @@ def cluster_members(client: Client) -> tuple[Member, ...]:
     if not found:
         raise InputError("no worker of the cluster has a GPU yet; start `kernelbench worker ADDRESS` on each host")
     codes = {one["gpu"]["resource"]: {name: str(one[name]) for name in one if name != "gpu"} for one in found}
-    return tuple(Member(gpu, codes[gpu.resource]) for gpu in told_apart(gpu_of(one["gpu"]) for one in found))
+    return tuple(
+        OfferedGpu(gpu, codes[gpu.resource]) for gpu in told_apart(gpu_from_mapping(one["gpu"]) for one in found)
+    )

@@ -16,7 +16,7 @@ from kernelbench.core import places, writing
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
-from kernelbench.fleet.gpus import Gpu, gpu_of
+from kernelbench.fleet.gpus import Gpu, gpu_from_mapping
 from kernelbench.runs.files import is_suite_name, read_environment
 from kernelbench.runs.folders import below_runs, is_run, new_folder
 
@@ -88,7 +88,7 @@ def read_fleet(folder: Path) -> Fleet:
     path = folder / FLEET_FILE
     try:
         values = read_environment(path)  # bounded, of plain types, without characters that control a terminal
-        gpus = tuple(gpu_of(one) for one in values["gpus"])
+        gpus = tuple(gpu_from_mapping(one) for one in values["gpus"])
         fleet = Fleet(
             folder, str(values["command"]), str(values["started"]), _suites(values["suites"]),
             tuple(map(str, values["options"])), bool(values["shared"]), gpus,

@@ -60,10 +60,10 @@ def named_gpus(text: str) -> tuple[Gpu, ...]:
     return tuple(found)
 
 
-def gpu_here() -> Gpu | None:
+def worker_gpu() -> Gpu | None:
     """The GPU of this worker: as `kernelbench worker` set it, or of a plain Dask worker the only visible one."""
     if text := os.environ.get(GPU_VARIABLE):
-        return gpu_of(json.loads(text))
+        return gpu_from_mapping(json.loads(text))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
     if len(visible) != 1 or not visible[0]:
         return None
@@ -73,7 +73,7 @@ def gpu_here() -> Gpu | None:
         return None
 
 
-def gpu_of(values: Mapping[str, Any]) -> Gpu:
+def gpu_from_mapping(values: Mapping[str, Any]) -> Gpu:
     """The record of a mapping, which may be another host's; InputError if it is none."""
     try:
         return Gpu(**{name: str(value) for name, value in values.items()})

@@ -24,7 +24,7 @@ import kernelbench
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
 from kernelbench.core.texts import printable
-from kernelbench.fleet.gpus import Gpu, gpu_here
+from kernelbench.fleet.gpus import Gpu, worker_gpu
 from kernelbench.runs.folders import folder_to_itself
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import find_suite
@@ -48,7 +48,7 @@ class RefusedJob(KernelbenchError):
 
 
 @dataclass(frozen=True)
-class Job:
+class FleetJob:
     """A suite, or a part of it, on one GPU."""
 
     fleet: str  # the name of the fleet's folder
@@ -72,7 +72,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Done:
+class JobOutput:
     """What became of a job: `code` is that of the command; `files` the run's, where the client lacks its folder."""
 
     code: int
@@ -101,7 +101,7 @@ def code_digest() -> str:
 
 def describe_worker() -> dict[str, Any]:
     """What a worker says of itself: its GPU, and the code that it would run."""
-    gpu = gpu_here()
+    gpu = worker_gpu()
     return {
         "gpu": vars(gpu) if gpu else None,
         "kernelbench": kernelbench.__version__,
@@ -114,15 +114,15 @@ def describe_worker() -> dict[str, Any]:
 
 
 def measure(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Do the job of these values, within a Dask worker; the values of a `Done`.
+    """Do the job of these values, within a Dask worker; the values of a `JobOutput`.
 
     RefusedJob for what this worker would not run.
     """
     from distributed import get_worker
 
     worker = get_worker()
-    job = Job(**{**values, "options": tuple(values["options"])})
-    gpu = gpu_here()
+    job = FleetJob(**{**values, "options": tuple(values["options"])})
+    gpu = worker_gpu()
     local = bool(os.environ.get(LOCAL_VARIABLE))
     suite = _checked(job, gpu, local=local)
     assert gpu is not None
@@ -163,7 +163,7 @@ def require_names(names: Iterable[str]) -> None:
             )
 
 
-def _checked(job: Job, gpu: Gpu | None, *, local: bool) -> Path:
+def _checked(job: FleetJob, gpu: Gpu | None, *, local: bool) -> Path:
     """The suite's file on this host; RefusedJob unless it is the client's, and all that the job asks for is allowed."""
     if gpu is None or gpu.resource != job.resource:
         raise RefusedJob(f"this worker has {gpu.resource if gpu else 'no GPU'}, not {job.resource}")
@@ -203,7 +203,7 @@ def _wait_for(folder: Path) -> None:
         time.sleep(_POLL_S)
 
 
-def _started(job: Job, gpu: Gpu, suite: Path, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+def _started(job: FleetJob, gpu: Gpu, suite: Path, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable, "-m", "kernelbench.fleet.child", str(os.getpid()), "run", str(suite), "--device", gpu.device,
         "--out", str(folder), "--resume", "--no-report", *job.options,

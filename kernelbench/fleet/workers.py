@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.core.errors import InputError
 from kernelbench.fleet import engine, jobs
-from kernelbench.fleet.engine import Member
+from kernelbench.fleet.engine import OfferedGpu
 from kernelbench.fleet.gpus import Gpu, named_gpus
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Workers:
     shared: bool = False  # whether they share the cases; else each measures all
 
     @contextmanager
-    def started(self) -> Iterator[tuple[Client, tuple[Member, ...]]]:
+    def started(self) -> Iterator[tuple[Client, tuple[OfferedGpu, ...]]]:
         if self.cluster:
             with engine.of_a_cluster(self.cluster, self.tls) as client:
                 yield client, engine.cluster_members(client)
@@ -35,7 +35,7 @@ class Workers:
         gpus = named_gpus(self.gpus)
         self.check(gpus)
         with engine.of_this_host(gpus) as client:
-            yield client, tuple(Member(gpu, {}) for gpu in gpus)
+            yield client, tuple(OfferedGpu(gpu, {}) for gpu in gpus)
 
     def check(self, gpus: Sequence[Gpu]) -> None:
         """InputError where these GPUs cannot share cases."""
@@ -47,7 +47,7 @@ class Workers:
             )
 
 
-def code_notes(members: Sequence[Member]) -> list[str]:
+def version_differences(members: Sequence[OfferedGpu]) -> list[str]:
     """A sentence for each version in which the hosts differ from this one."""
     own = {name: str(value) for name, value in jobs.describe_worker().items() if name != "gpu"}
     return [

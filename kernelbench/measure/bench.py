@@ -11,7 +11,7 @@ from kernelbench.core.errors import DeviceLost
 from kernelbench.core.progress import Advance, Progress
 from kernelbench.core.records import Binary, Case, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import OTHER, Stopwatch
-from kernelbench.measure.side_by_side import Runner, run_side_by_side, shares_of_time
+from kernelbench.measure.side_by_side import ParallelBench, run_side_by_side, shares_of_time
 from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
 
@@ -56,7 +56,7 @@ class Bench(Protocol):
         Raises CaseLost if the device is lost.
         """
 
-    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
+    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[ParallelBench]:
         """Benches of this device, itself among them, that can run these cases at the same time. None where each case
         must have the device to itself."""
 
@@ -84,7 +84,7 @@ class InProcessBench:
         pass
 
     def limits(self, binary: Binary) -> Limits:
-        from kernelbench.measure.limits import measure_limits
+        from kernelbench.measure.floor_and_ceilings import measure_limits
 
         return measure_limits(self.device, binary)
 
@@ -98,7 +98,7 @@ class InProcessBench:
         except DeviceLost as error:
             raise CaseLost(str(error), case_run.ordered()) from error
 
-    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
+    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[ParallelBench]:
         if not isinstance(self.device, CountingDevice) or len(plans) < 2 or any(map(self._fills_memory, plans)):
             return ()
         if self._catalog.own:  # the user's Python can be timed out only in the main thread

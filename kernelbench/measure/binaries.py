@@ -107,10 +107,10 @@ def _with_binary(one: Planned, binary: Binary | BuildError) -> Planned:
 
 def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
     """Hash and length of every kernel's machine code, by binary, for claims about machine code."""
-    from kernelbench.build import machine_code_text
+    from kernelbench.build import code_hashes
 
     binaries = {one.binary.key: one.binary for plan in plans for one in plan.planned if one.binary is not None}
-    return machine_code_text(binaries.values())
+    return code_hashes(binaries.values())
 
 
 def measured_limits(bench: Bench, compiler: Compiler, progress: Progress) -> Limits:

@@ -48,11 +48,11 @@ def build_candidates(
     progress: Progress,
 ) -> dict[str, Any]:
     """Compile the plausible candidates of all cases in parallel, so that they are in the cache; returns a summary."""
-    plans = [_plans(job, operation, device, within) for job in jobs]
+    plans = [_candidate_plans(job, operation, device, within) for job in jobs]
     return build_plans(plans, compiler, device.architecture, progress)[1]
 
 
-def _plans(job: Job, operation: Operation, device: DeviceProperties, within: float) -> CasePlan:
+def _candidate_plans(job: Job, operation: Operation, device: DeviceProperties, within: float) -> CasePlan:
     one, case = job
     assert one.plan is not None
     rule = plan_case(case, operation, one, device)

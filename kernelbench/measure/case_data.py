@@ -38,7 +38,7 @@ class CaseData:
         free = self.device.free_bytes()
         self._room = min(free // 4, free - ARRAYS_FOR_LIBRARIES * sum(spec.nbytes for spec in self.specs))
         self._inputs: dict[tuple[int, ...], Inputs] = {}
-        self._kept: dict[Part, Arrays] = {}
+        self._kept: dict[SliceRange, Arrays] = {}
         self._kept_bytes = 0
         self._kept_of: tuple[Inputs | None, int] = (None, 0)  # inputs of the kept reference, and their `filled`
         self.counting = self.device if isinstance(self.device, CountingDevice) else None
@@ -66,13 +66,13 @@ class CaseData:
     def _renew(self, inputs: Inputs, start: int, stop: int) -> None:
         """Recompute rows [start, stop) of the kept reference."""
         for part, kept in self._kept.items():
-            rows = Part(max(start, part.start), min(stop, part.stop), part.split)
+            rows = SliceRange(max(start, part.start), min(stop, part.stop), part.split)
             if rows.start < rows.stop:
                 for name, values in self._reference(self.operation.reference, inputs, rows).items():
                     own = kept[name].reshape(part.stop - part.start, -1)
                     own[rows.start - part.start : rows.stop - part.start] = values.reshape(rows.stop - rows.start, -1)
 
-    def expected(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
+    def expected(self, reference: Reference, inputs: Inputs, part: SliceRange) -> Arrays:
         """The reference's outputs for a slice of the inputs that were given to `look_at` last."""
         shared = reference is self.operation.reference
         if shared and part in self._kept:
@@ -84,12 +84,12 @@ class CaseData:
             self._kept_bytes += _bytes_of(outputs)
         return outputs
 
-    def _reference(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
+    def _reference(self, reference: Reference, inputs: Inputs, part: SliceRange) -> Arrays:
         given = {spec.name: self._input(spec, inputs.arrays[spec.name], part) for spec in inputs.specs}
         with np.errstate(all="ignore"):  # inputs may hold infinities; CuPy does not warn
             return reference(self.device.xp, self.case, given)
 
-    def _input(self, spec: ArraySpec, array: Any, part: Part) -> Any:
+    def _input(self, spec: ArraySpec, array: Any, part: SliceRange) -> Any:
         """What the reference gets: float64, but on the simulator, for operations that only move elements, values as
         stored. Widened, whole arrays of which a sample touches little would fill the memory."""
         values = spec.part(array, part.start, part.stop)
@@ -105,7 +105,7 @@ def _bytes_of(arrays: Arrays) -> int:
 
 
 @dataclass(frozen=True)
-class Part:
+class SliceRange:
     """Slices `start` to `stop` of outputs viewed as [split, -1], and of the inputs that determine them."""
 
     start: int

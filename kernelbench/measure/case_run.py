@@ -18,7 +18,7 @@ from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING,
 from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.energy import add_energy
-from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
+from kernelbench.measure.floor_and_ceilings import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.placements import filled_arrays, place_case
 from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement
 from kernelbench.measure.tracks import QUICK, Contender, Precision

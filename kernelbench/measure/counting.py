@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from kernelbench.build import code_notes
+from kernelbench.build import access_notes
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.counters import LaunchCounters, total_counters
 from kernelbench.core.errors import EVERYBODYS, reason_of
@@ -101,7 +101,7 @@ def _counted(
 def _shapes(planned: Planned, sizes: dict[str, int]) -> Iterator[LaunchShape]:
     assert planned.plan is not None
     facts = planned.binary.facts if planned.binary else {}
-    notes = code_notes(planned.binary) if planned.binary else {}
+    notes = access_notes(planned.binary) if planned.binary else {}
     for launch in planned.plan.launches:
         fact = facts.get(launch.entry)
         yield LaunchShape(

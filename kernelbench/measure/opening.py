@@ -11,7 +11,7 @@ from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.errors import InputError, NoDevice
 from kernelbench.core.progress import Progress
 from kernelbench.devices.gpu_lock import gpu_to_itself
-from kernelbench.measure import worker
+from kernelbench.measure import gpu_process
 from kernelbench.measure.bench import Bench, InProcessBench
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.own_file import CuFile
@@ -29,7 +29,7 @@ class MeasureRequest:
     strict: bool = False  # on the simulator: all checks
     in_process: bool = False  # on a GPU: no worker process, for debuggers and profilers
     wait: bool = True  # until another run releases the GPU
-    patience_s: float = worker.PATIENCE_S  # time without a heartbeat after which the worker is ended
+    patience_s: float = gpu_process.PATIENCE_S  # time without a heartbeat after which the worker is ended
     caches: Sequence[str] = ()  # none: those of the suite
     quick: bool = False
     self_test: bool = False  # each implementation beside a twin of itself
@@ -75,7 +75,7 @@ def _open(request: MeasureRequest, catalog: Catalog) -> Bench:
         return InProcessBench(devices.open_device("simulated"), catalog)
     opener = partial(devices.open_device, "cuda" if kind == "auto" else name)
     try:
-        return worker.WorkerBench(opener, request.kernels, request.patience_s)
+        return gpu_process.WorkerBench(opener, request.kernels, request.patience_s)
     except NoDevice:
         if kind == "auto":
             return InProcessBench(devices.open_device("simulated"), catalog)

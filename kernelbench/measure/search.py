@@ -35,7 +35,7 @@ from kernelbench.measure.bench import Bench
 from kernelbench.measure.binaries import build_plans
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
-from kernelbench.planning.tuned import Entry, source_hash
+from kernelbench.planning.tuned import TunedEntry, source_hash
 from kernelbench.runs.environment import utc_now
 
 if TYPE_CHECKING:
@@ -214,13 +214,13 @@ class Search:
         sure = [one for one in again.values() if one.share and one.high and one.share <= 1 - MARGIN and one.high < 1]
         return min(sure, key=lambda one: one.share or 1.0, default=None)
 
-    def _entry(self, winner: Candidate | None, complete: bool) -> Entry | None:
+    def _entry(self, winner: Candidate | None, complete: bool) -> TunedEntry | None:
         """The table entry. "Nothing is faster than the rule" is only said if no candidate was left out."""
         if self.rule_s is None or self.rule.status != "ok" or (winner is None and not complete):
             return None
         state = self.bench.environment()
         words = [f"{name} {state[name]}" for name in ("driver", "cuda_driver") if state.get(name)]
-        return Entry(
+        return TunedEntry(
             operation=self.case.operation,
             implementation=self.implementation.name,
             dtype=self.case.dtype,

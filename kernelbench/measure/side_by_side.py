@@ -23,7 +23,7 @@ Tell = Callable[[float], None]  # the finished share of a case
 Keep = Callable[[Sequence[Result]], None]
 
 
-class Runner(Protocol):
+class ParallelBench(Protocol):
     """A Bench, of which there are several."""
 
     def run(self, plan: CasePlan, settings: Settings, progress: Tell) -> list[Result]: ...
@@ -35,11 +35,11 @@ class Runner(Protocol):
 
 
 def run_side_by_side(
-    benches: Sequence[Runner], plans: Sequence[CasePlan], settings: Settings, tellers: Sequence[Tell], keep: Keep
+    benches: Sequence[ParallelBench], plans: Sequence[CasePlan], settings: Settings, tellers: Sequence[Tell], keep: Keep
 ) -> None:
     """Run each case on the bench that is free first. `keep` and the tellers, one per case, are called in this thread,
     and `keep` in the order of the plans. An error ends the cases that are running; those that are finished are kept."""
-    free: SimpleQueue[Runner] = SimpleQueue()
+    free: SimpleQueue[ParallelBench] = SimpleQueue()
     told: SimpleQueue[tuple[int, float]] = SimpleQueue()
     stopped = Event()
     for bench in benches:
@@ -80,7 +80,7 @@ def run_side_by_side(
             raise
 
 
-def _end(cases: Sequence[Future[list[Result]]], benches: Sequence[Runner]) -> None:
+def _end(cases: Sequence[Future[list[Result]]], benches: Sequence[ParallelBench]) -> None:
     """Return once no case is running: the memory that launches use must not be freed before."""
     while not all(one.done() for one in cases):
         for bench in benches:

@@ -13,7 +13,7 @@ from kernelbench.core.stopwatch import STARTING, Stopwatch
 from kernelbench.measure.bench import Bench, run_cases
 from kernelbench.measure.opening import MeasureRequest
 from kernelbench.planning.catalog import Catalog
-from kernelbench.planning.twins import twins_text
+from kernelbench.planning.twins import originals_by_twin
 from kernelbench.runs.environment import start_environment
 from kernelbench.runs.folders import folder_to_itself
 from kernelbench.runs.recording import Recording
@@ -50,7 +50,7 @@ class SuiteRun:
         request, bench, catalog = self.request, self.bench, self.catalog
         with folder_to_itself(folder):
             environment = start_environment(
-                *(self.suite, plans, twins_text(plans) if twins else None, bench.environment(), self.limits),
+                *(self.suite, plans, originals_by_twin(plans) if twins else None, bench.environment(), self.limits),
                 *(catalog.own, request.seed, request.arguments),
             )
             yield Recording(folder, {**environment, **about}, catalog.operations, self.limits, resume=resume)

@@ -16,7 +16,7 @@ from kernelbench.core.differences import Differences
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import BROADCAST, Arrays, ArraySpec, Check, Implementation, Tolerance
 from kernelbench.measure import sampled_outputs
-from kernelbench.measure.case_data import CaseData, Part
+from kernelbench.measure.case_data import CaseData, SliceRange
 from kernelbench.measure.inputs import Inputs
 from kernelbench.measure.sampled_outputs import Written
 
@@ -207,21 +207,21 @@ def _tolerance(data: CaseData, implementation: Implementation) -> Tolerance:
     return data.operation.tolerance(data.case).plus(implementation.extra_tolerance)
 
 
-def _parts(data: CaseData) -> Iterator[Part]:
+def _parts(data: CaseData) -> Iterator[SliceRange]:
     """Ranges of slices that are small enough to be checked in memory."""
     split = data.split
     step = max(1, _slice_elements(data) // _row_elements(data))
     for start in range(0, split, step):
-        yield Part(start, min(start + step, split), split)
+        yield SliceRange(start, min(start + step, split), split)
 
 
-def _sampled_parts(data: CaseData, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
+def _sampled_parts(data: CaseData, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[SliceRange]:
     """Ranges of slices with written elements."""
     split, row = data.split, _row_elements(data)
     ranges = sampled_outputs.row_ranges(written, outputs, split, row)
     step, most = max(1, _slice_elements(data) // row), max(1, sampled_outputs.MOST_ELEMENTS // row)
     for start, stop in sampled_outputs.pieces(ranges.tolist(), step, most):
-        yield Part(start, stop, split)
+        yield SliceRange(start, stop, split)
 
 
 def _row_elements(data: CaseData) -> int:

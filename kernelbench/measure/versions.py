@@ -133,7 +133,7 @@ def plans_of_both(bench: Bench, suite: Suite, versions: GateVersions) -> list[Ca
     pairs = versions.pairs(suite.operation)
     earlier = replace(suite, implementations=tuple(pairs[name] for name in suite.implementations))
     head, base = plans_for(bench, suite, versions.head), plans_for(bench, earlier, versions.base)
-    both = [without_refused(with_base(*sides)) for sides in zip(head, base, strict=True)]
+    both = [drop_unsupported_pairs(with_base(*sides)) for sides in zip(head, base, strict=True)]
     return [plan for plan in both if plan.planned]
 
 
@@ -146,14 +146,14 @@ def with_base(head: CasePlan, base: CasePlan) -> CasePlan:
     return replace(head, planned=tuple(planned))
 
 
-def without_refused(plan: CasePlan) -> CasePlan:
+def drop_unsupported_pairs(plan: CasePlan) -> CasePlan:
     """The case of `with_base` without the pairs of which neither version takes the case."""
     return _chosen(plan, lambda one, other: not {one.status, other.status} <= {"unsupported", "skipped"})
 
 
-def without_equal(plan: CasePlan) -> CasePlan:
+def drop_equal_pairs(plan: CasePlan) -> CasePlan:
     """The built case of `with_base` without the pairs that run the same machine code in the same way."""
-    return _chosen(plan, lambda one, other: not same_code(one, other))
+    return _chosen(plan, lambda one, other: not launches_same_code(one, other))
 
 
 def _chosen(plan: CasePlan, holds: Callable[[Planned, Planned], bool]) -> CasePlan:
@@ -166,7 +166,7 @@ def with_noise(plan: CasePlan) -> CasePlan:
     return with_twins(plan, lambda one: one.name.endswith(BASE))
 
 
-def same_code(one: Planned, other: Planned) -> bool:
+def launches_same_code(one: Planned, other: Planned) -> bool:
     """Whether both launch the same machine code with the same arguments and resources; False if that is not known."""
     if one.plan is None or other.plan is None or one.binary is None or other.binary is None:
         return False

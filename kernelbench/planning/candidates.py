@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelbench.core.records import Status
-from kernelbench.planning.tuned import Entry
+from kernelbench.planning.tuned import TunedEntry
 
 # `left out`: the time limit was reached before its turn.
 CandidateStatus = Literal["ok", "wrong", "failed", "unsupported", "skipped", "left out"]
@@ -38,7 +38,7 @@ class Tuned:
     candidates: tuple[Candidate, ...] = ()  # the rule first
     alike: int = 0  # further candidates with the same launches as the rule or another candidate
     complete: bool = False  # whether the search ended before its time limit
-    entry: Entry | None = None  # for the table; None if too little was measured
+    entry: TunedEntry | None = None  # for the table; None if too little was measured
     status: Status = "ok"  # of the rule
     reason: str = ""  # why there was no search
 

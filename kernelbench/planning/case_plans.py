@@ -14,15 +14,15 @@ from kernelbench.core.records import Case, DeviceProperties, Implementation, Ope
 from kernelbench.core.records import CasePlan as CasePlan  # noqa: PLC0414 - callers of plan_suite need these records too
 from kernelbench.core.records import Planned as Planned  # noqa: PLC0414
 from kernelbench.planning.plan_checks import plan_problem
-from kernelbench.planning.tuned import warn
+from kernelbench.planning.tuned import warn_unusable_table
 
 if TYPE_CHECKING:
     from kernelbench.planning.catalog import Catalog
-    from kernelbench.planning.tuned import Choice, Tables
+    from kernelbench.planning.tuned import TunedChoice, TunedTables
 
 
 def plan_suite(
-    suite: Suite, catalog: Catalog, device: DeviceProperties, tables: Tables | None = None
+    suite: Suite, catalog: Catalog, device: DeviceProperties, tables: TunedTables | None = None
 ) -> tuple[CasePlan, ...]:
     """The suite's cases in order, each with its implementations in the suite's order.
 
@@ -31,7 +31,9 @@ def plan_suite(
     return tuple(_plan_all(suite, case, catalog, device, tables) for case in suite.cases)
 
 
-def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties, tables: Tables | None) -> CasePlan:
+def _plan_all(
+    suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties, tables: TunedTables | None
+) -> CasePlan:
     operation, implementations = catalog.operations[case.operation], catalog.implementations[case.operation]
     for needed in (operation.bytes_moved, operation.flops, operation.tolerance):
         needed(case)  # errors of a user's operation appear before anything is measured
@@ -45,7 +47,7 @@ def plan_case(
     operation: Operation,
     implementation: Implementation,
     device: DeviceProperties,
-    tables: Tables | None = None,
+    tables: TunedTables | None = None,
 ) -> Planned:
     """Make the plan and check it against the limits of the device. Its errors cost only its own rows."""
     try:
@@ -55,7 +57,11 @@ def plan_case(
 
 
 def _plan_case(
-    case: Case, operation: Operation, implementation: Implementation, device: DeviceProperties, tables: Tables | None
+    case: Case,
+    operation: Operation,
+    implementation: Implementation,
+    device: DeviceProperties,
+    tables: TunedTables | None,
 ) -> Planned:
     if reason := implementation.deviation(case.inputs):
         return Planned(implementation, status="unsupported", reason=f"{case.inputs} inputs: {reason}")
@@ -70,11 +76,13 @@ def _plan_case(
     tuned = _plan_with(case, operation, implementation, device, choice.values)
     if tuned.status == "ok":
         return _with_reason(tuned, choice)
-    warn(choice.path, f"{case.operation}/{implementation.name} cannot have {choice.values}: {tuned.reason}")
+    warn_unusable_table(
+        choice.path, f"{case.operation}/{implementation.name} cannot have {choice.values}: {tuned.reason}"
+    )
     return ruled
 
 
-def _with_reason(one: Planned, choice: Choice) -> Planned:
+def _with_reason(one: Planned, choice: TunedChoice) -> Planned:
     assert one.plan is not None
     plan = replace(one.plan, reasons=(*one.plan.reasons, choice.reason))
     return replace(one, plan=plan, tuned=choice.values)

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 
 from kernelbench.core import places
-from kernelbench.core.argument_checks import shown
+from kernelbench.core.argument_checks import described
 from kernelbench.core.errors import InputError, Problem, ProblemsError, raised_at
 from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
@@ -76,7 +76,7 @@ def load_catalog(
     return Catalog(reader.operations, found, reader.own, reader.files)
 
 
-def is_name(text: str) -> bool:
+def is_kernel_name(text: str) -> bool:
     """Whether an operation or implementation may have this name, which files and C functions share."""
     return bool(_NAME.fullmatch(text))
 
@@ -174,7 +174,7 @@ class _Reader:
         operation, name = path.parent.name, implementation.name
         source = path.with_suffix(".cu")
         if text := fields_problem(implementation, IMPLEMENTATION):
-            self._problem(path, f"implementation {shown(name)}: {text}")
+            self._problem(path, f"implementation {described(name)}: {text}")
         elif not _NAME.fullmatch(name):
             self._problem(path, _bad_name("implementation", name))
         elif (earlier := self._modules.get((operation, name))) is not None:

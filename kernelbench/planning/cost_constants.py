@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import kernelbench
 from kernelbench.core.cost_model import CostModel
-from kernelbench.core.documents import Form, plain_values, read_document
+from kernelbench.core.documents import FileFormat, plain_values, read_document
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems
 from kernelbench.core.writing import write_whole
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelbench.planning.cost_fit import Fit
 
 SUFFIX = ".model.yaml"
-FORM = Form("a cost function", "'gpu', 'model' and 'constants', as `kernelbench tune --model` writes them",
+FORM = FileFormat("a cost function", "'gpu', 'model' and 'constants', as `kernelbench tune --model` writes them",
             "'gpu', 'model' and 'constants'")  # fmt: skip
 _HEADER = """\
 # Constants of a cost function that `kernelbench tune --model` fitted to times measured on this GPU, see docs/tuning.md.

@@ -51,7 +51,7 @@ class Fit:
         return _gains(self.start, self.validated)
 
 
-class Measured:
+class FitData:
     """The timed candidates of cases that have at least two, as arrays; case by case."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
@@ -69,8 +69,8 @@ class Measured:
         names = flat[0][1] if flat else {}
         self.quantities = {name: np.array([quantities[name] for _, quantities in flat]) for name in names}
 
-    def of(self, cases: Sequence[int]) -> Measured:
-        return Measured([one for number in cases for one in self.samples[number]])
+    def of(self, cases: Sequence[int]) -> FitData:
+        return FitData([one for number in cases for one in self.samples[number]])
 
     def per_case(self, values: Any, how: Any) -> Any:
         """`how` (a ufunc such as np.add) over the candidates of each case."""
@@ -79,7 +79,7 @@ class Measured:
 
 def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
     """Fit all constants; InputError where too few cases were measured."""
-    measured = Measured(samples)
+    measured = FitData(samples)
     number = len(measured.groups)
     if number < LEAST_CASES:
         raise InputError(f"{model.name}: {number} cases have two timed candidates; a fit needs {LEAST_CASES}")
@@ -114,7 +114,7 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
 
 def shares_with(model: CostModel, samples: Sequence[Sample], constants: Mapping[str, float]) -> Shares:
     """How well a cost function chooses with these constants."""
-    return loss_shares(_losses(model, Measured(samples), constants)[0])
+    return loss_shares(_losses(model, FitData(samples), constants)[0])
 
 
 def loss_shares(losses: Any) -> Shares:
@@ -131,10 +131,10 @@ def _gains(before: Shares, after: Shares) -> bool:
 
 def constants(model: CostModel, samples: Sequence[Sample]) -> dict[str, float]:
     """Those that fit all samples, of one GPU or several."""
-    return _constants(model, Measured(samples))
+    return _constants(model, FitData(samples))
 
 
-def _constants(model: CostModel, measured: Measured) -> dict[str, float]:
+def _constants(model: CostModel, measured: FitData) -> dict[str, float]:
     """Robust least squares over the logarithms of the constants."""
     from scipy.optimize import least_squares
 
@@ -172,7 +172,7 @@ def _named(names: Sequence[str], logarithms: Any) -> dict[str, float]:
     return dict(zip(names, np.exp(logarithms).tolist(), strict=True))
 
 
-def _losses(model: CostModel, measured: Measured, constants: Mapping[str, float]) -> tuple[Any, list[int]]:
+def _losses(model: CostModel, measured: FitData, constants: Mapping[str, float]) -> tuple[Any, list[int]]:
     """For each case, how much longer the chosen candidate takes than the fastest, and its place."""
     expected = model.seconds(measured.quantities, constants)
     chosen = [int(places[expected[places].argmin()]) for places in _places(measured)]
@@ -180,7 +180,7 @@ def _losses(model: CostModel, measured: Measured, constants: Mapping[str, float]
     return measured.seconds[chosen] / fastest - 1, chosen
 
 
-def _places(measured: Measured) -> list[Any]:
+def _places(measured: FitData) -> list[Any]:
     return [np.flatnonzero(measured.case == number) for number in range(len(measured.groups))]
 
 

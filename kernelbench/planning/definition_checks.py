@@ -6,12 +6,12 @@ from math import isfinite, prod
 from typing import Any, get_args
 
 from kernelbench.core import dtypes
-from kernelbench.core.argument_checks import shown
+from kernelbench.core.argument_checks import described
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
 from kernelbench.core.records import Deviation, Origin
 from kernelbench.core.tunable import Tunable
-from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
+from kernelbench.planning.plan_checks import Known, fields_problem, is_c_name, is_whole, tuple_of
 
 
 def _text(value: object) -> bool:
@@ -99,7 +99,7 @@ OPERATION: Known = {
 
 
 _SPEC: Known = {
-    "name": (is_name, "a name of C"),
+    "name": (is_c_name, "a name of C"),
     "shape": (lambda value: tuple_of(int)(value) and min(value, default=1) >= 1, "a tuple of ints from 1 on"),
     "dtype": _one_of(*dtypes.NAMES),
     "role": _one_of("input", "output"),
@@ -112,7 +112,7 @@ _SPEC: Known = {
 
 def _arrays(operation: Operation, found: Any, case: Case) -> str:
     if type(found) not in (tuple, list) or not found or any(type(one) is not ArraySpec for one in found):
-        return f"expected a tuple of ArraySpec, got {shown(found)}"
+        return f"expected a tuple of ArraySpec, got {described(found)}"
     for number, spec in enumerate(found):
         if problem := fields_problem(spec, _SPEC):
             return f"[{number}].{problem}"
@@ -147,13 +147,13 @@ def _split(specs: Sequence[ArraySpec]) -> str:
 
 
 def _value(holds: Callable[[Any], bool], expected: str) -> Callable[..., str]:
-    return lambda operation, found, case: "" if holds(found) else f"expected {expected}, got {shown(found)}"
+    return lambda operation, found, case: "" if holds(found) else f"expected {expected}, got {described(found)}"
 
 
 def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Mapping[str, Any]) -> str:
     """Each output must have the same fraction of its elements as the inputs that are cut; tried on some slices."""
     if not isinstance(found, Mapping):
-        return f"expected outputs by name, got {shown(found)}"
+        return f"expected outputs by name, got {described(found)}"
     specs = operation.arrays(case)
     expected = {str(one.dtype) for one in inputs.values()} if operation.moves else {"float64"}
     cut = (spec for spec in specs if spec.name in inputs and spec.split != BROADCAST)
@@ -164,7 +164,7 @@ def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Ma
             got: Any = found.get(spec.name)
             dtype, size = getattr(got, "dtype", None), getattr(got, "size", None)
             if str(dtype) not in expected or size != wanted:
-                what = shown(got) if dtype is None or size is None else f"{size} of {dtype}"
+                what = described(got) if dtype is None or size is None else f"{size} of {dtype}"
                 return f"expected {wanted} elements of {' or '.join(expected)} as '{spec.name}', got {what}"
     return ""
 

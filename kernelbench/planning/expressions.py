@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kernelbench.core.errors import OwnFileError
-from kernelbench.core.problems import shown, suggest
+from kernelbench.core.problems import quoted, suggest
 
 Number = int | float | Fraction
 _LONGEST = 200  # characters; too few to nest deeper than Python's parser goes
@@ -67,7 +67,7 @@ class Expression:
         found: Number
         if isinstance(tree, ast.Name):
             if tree.id not in names:
-                raise self._wrong(f"unknown name {shown(tree.id)}{suggest(tree.id, names)}")
+                raise self._wrong(f"unknown name {quoted(tree.id)}{suggest(tree.id, names)}")
             found = names[tree.id]
         elif isinstance(tree, ast.Constant) and isinstance(tree.value, (int, float)) and abs(tree.value) < _MOST:
             found = tree.value
@@ -87,12 +87,12 @@ class Expression:
         return Fraction(found)
 
     def _wrong(self, text: str) -> OwnFileError:
-        return OwnFileError(f"{self.place}: {shown(self.text)}: {text}")
+        return OwnFileError(f"{self.place}: {quoted(self.text)}: {text}")
 
 
-def parse(text: str, place: str) -> tuple[Expression, ...]:
+def parse_expression(text: str, place: str) -> tuple[Expression, ...]:
     """The expressions of a list `a, b`. OwnFileError for what is no arithmetic; names are looked up later."""
-    wrong = OwnFileError(f"{place}: {shown(text)} cannot be read; expected {_ALLOWED}")
+    wrong = OwnFileError(f"{place}: {quoted(text)} cannot be read; expected {_ALLOWED}")
     if len(text) > _LONGEST or not _CHARACTERS.fullmatch(text) or not text.strip():
         raise wrong
     try:

@@ -16,11 +16,11 @@ from kernelbench.core.errors import OwnFileError, Unsupported
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.launching import HostCall, Launch, LaunchPlan, Scalar
 from kernelbench.core.operations import FLOATS, Case, Operation
-from kernelbench.core.problems import shown, suggest
+from kernelbench.core.problems import quoted, suggest
 from kernelbench.core.records import Implementation, Origin
 from kernelbench.core.texts import printable
-from kernelbench.planning.expressions import Expression, parse
-from kernelbench.planning.signatures import Function, Parameter, defined_functions
+from kernelbench.planning.expressions import Expression, parse_expression
+from kernelbench.planning.signatures import DeclaredFunction, DeclaredParameter, defined_functions
 
 KEYS = ("grid", "block", "shared", "args")  # of a launch, as options and as comments
 _SAID = re.compile(r"^[ \t]*//[ \t]*(grid|block|shared|args)[ \t]*:(.*)$", re.MULTILINE)
@@ -45,7 +45,7 @@ class OwnKernel:
     """A function of the file, and the expressions of its launch by key."""
 
     path: Path
-    function: Function
+    function: DeclaredFunction
     said: Mapping[str, Sequence[Expression]]
 
     def implementation(self, name: str, operation: Operation) -> Implementation:
@@ -91,7 +91,7 @@ def read_file(file: CuFile) -> OwnKernel:
         raise OwnFileError(f"--cu {file.path}: expected a file of CUDA code that ends in .cu")
     text = sources.source_content(file.path).decode(errors="replace")
     function = _entry(file, list(defined_functions(text)))
-    said = {key: parse(value, place) for key, (value, place) in _texts(file, text, function.at).items()}
+    said = {key: parse_expression(value, place) for key, (value, place) in _texts(file, text, function.at).items()}
     if function.launcher:
         if given := [key for key in ("grid", "block", "shared") if getattr(file, key)]:
             raise OwnFileError(f"--{given[0]}: {function.name} launches by itself; leave it out")
@@ -119,7 +119,7 @@ def _texts(file: CuFile, text: str, at: int) -> dict[str, tuple[str, str]]:
     return {**found, **{key: (getattr(file, key), f"--{key}") for key in KEYS if getattr(file, key)}}
 
 
-def _entry(file: CuFile, found: Sequence[Function]) -> Function:
+def _entry(file: CuFile, found: Sequence[DeclaredFunction]) -> DeclaredFunction:
     kernels = [one for one in found if one.kernel or one.launcher]
     if file.entry:
         known = [one for one in found if one.name == file.entry]
@@ -139,7 +139,7 @@ def _entry(file: CuFile, found: Sequence[Function]) -> Function:
     return function
 
 
-def _what_to_write(function: Function) -> str:
+def _what_to_write(function: DeclaredFunction) -> str:
     name = function.name
     if function.template:
         return (
@@ -210,7 +210,7 @@ def _arguments(
 
 def _by_position(
     own: OwnKernel,
-    parameters: Sequence[Parameter],
+    parameters: Sequence[DeclaredParameter],
     operation: Operation,
     arrays: Sequence[str],
     names: Mapping[str, int | float],
@@ -229,28 +229,32 @@ def _by_position(
         if not one.pointer and one.name not in names:
             example = ", ".join([*arrays, "rows", "0.5"])
             raise OwnFileError(
-                f"{place}: {entry} takes {shown(one.name)}, whose value is not known. Say what each argument is, as in "
-                f"--args '{example}', or a line in the file: // args: {example}; or rename it"
+                f"{place}: {entry} takes {quoted(one.name)}, whose value is not known. Say what each argument is, as "
+                f"in --args '{example}', or a line in the file: // args: {example}; or rename it"
                 f"{suggest(one.name, list(names))}"
             )
-    return [parse(next(order) if one.pointer else one.name, place)[0] for one in parameters]
+    return [parse_expression(next(order) if one.pointer else one.name, place)[0] for one in parameters]
 
 
 def _argument(
-    own: OwnKernel, parameter: Parameter, said: Expression, arrays: Mapping[str, str], names: Mapping[str, int | float]
+    own: OwnKernel,
+    parameter: DeclaredParameter,
+    said: Expression,
+    arrays: Mapping[str, str],
+    names: Mapping[str, int | float],
 ) -> str | Scalar:
     entry, name = own.function.name, parameter.name
     if parameter.pointer:
         if said.text not in arrays:
             near = suggest(said.text, list(arrays))
-            raise OwnFileError(f"{said.place}: {name} of {entry} is a pointer, and {shown(said.text)} no array{near}")
+            raise OwnFileError(f"{said.place}: {name} of {entry} is a pointer, and {quoted(said.text)} no array{near}")
         there = arrays[said.text]
         if parameter.dtype in FLOATS and there in FLOATS and parameter.dtype != there:
             raise Unsupported(f"{said.text} is {there}, and {entry} takes {parameter.type}*")
         return said.text
     if not parameter.dtype:
         raise OwnFileError(
-            f"{own.path}: {entry} takes {shown(name)} as {shown(parameter.type)}; expected int, long long or float"
+            f"{own.path}: {entry} takes {quoted(name)} as {quoted(parameter.type)}; expected int, long long or float"
         )
     if "float" in parameter.dtype:
         return Scalar(parameter.dtype, float(said.value(names)))

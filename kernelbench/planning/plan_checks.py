@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from kernelbench.core.argument_checks import define_problem, scalar_problem, shown, tensor_map_problem
+from kernelbench.core.argument_checks import define_problem, described, scalar_problem, tensor_map_problem
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.launching import HostCall, Launch, LaunchPlan, Scalar, TensorMap
 
@@ -18,7 +18,7 @@ MOST_SCRATCH = 2**38
 Known = Mapping[str, tuple[Callable[[Any], bool], str]]  # by field: whether a value is valid, and what is expected
 
 
-def is_name(value: object) -> bool:
+def is_c_name(value: object) -> bool:
     """Whether it is a name in C."""
     return type(value) is str and bool(_NAME.fullmatch(value))
 
@@ -37,7 +37,7 @@ def fields_problem(record: Any, known: Known) -> str:
     for name, (holds, expected) in known.items():
         value = getattr(record, name)
         if not holds(value):
-            return f"{name} must be {expected}, got {shown(value)}"
+            return f"{name} must be {expected}, got {described(value)}"
     return ""
 
 
@@ -54,7 +54,7 @@ def _three(value: Any) -> bool:
 
 
 _CALL: Known = {
-    "entry": (is_name, "the name of a function"),
+    "entry": (is_c_name, "the name of a function"),
     "arguments": (tuple_of(str, Scalar), "a tuple of names and Scalars"),
 }
 _LAUNCH: Known = {
@@ -115,10 +115,10 @@ def _types_problem(plan: LaunchPlan) -> str:
 def _scratch_problem(scratch: Sequence[tuple[str, int]], arrays: Sequence[str]) -> str:
     taken = set(arrays)
     for name, nbytes in scratch:
-        if not is_name(name) or name in taken:
-            return f"scratch {shown(name)}: expected a name that no array and no other scratch has"
+        if not is_c_name(name) or name in taken:
+            return f"scratch {described(name)}: expected a name that no array and no other scratch has"
         if not is_whole(nbytes) or nbytes < 1:
-            return f"scratch '{name}': expected an int of bytes, from 1 on, got {shown(nbytes)}"
+            return f"scratch '{name}': expected an int of bytes, from 1 on, got {described(nbytes)}"
         taken.add(name)
     most = sum(nbytes for _, nbytes in scratch) <= MOST_SCRATCH
     return "" if most else f"its scratch is more than {MOST_SCRATCH} bytes, which no GPU has"
@@ -152,4 +152,4 @@ def _unknown(call: Launch | HostCall, known: set[str]) -> str:
     unknown = [name for name in named if name not in known]
     if not unknown:
         return ""
-    return f"argument {shown(unknown[0])} is neither an array nor scratch; there are {', '.join(sorted(known))}"
+    return f"argument {described(unknown[0])} is neither an array nor scratch; there are {', '.join(sorted(known))}"

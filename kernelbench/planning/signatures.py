@@ -21,7 +21,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Parameter:
+class DeclaredParameter:
     name: str
     type: str  # in C, without qualifiers
     pointer: bool
@@ -33,9 +33,9 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Function:
+class DeclaredFunction:
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DeclaredParameter, ...]
     at: int  # where its name stands in the text
     kernel: bool  # __global__
     template: bool
@@ -51,7 +51,7 @@ class Function:
         return self.c_linkage and (self.kernel or self.launcher)
 
 
-def defined_functions(text: str) -> Iterator[Function]:
+def defined_functions(text: str) -> Iterator[DeclaredFunction]:
     """Every function that the text defines."""
     code = _SKIPPED.sub(lambda found: found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0]), text)
     block = _C_BLOCK.search(code)
@@ -61,7 +61,7 @@ def defined_functions(text: str) -> Iterator[Function]:
         before = found.end()
         head = code[start : found.start()]
         words = set(_WORD.findall(head))
-        yield Function(
+        yield DeclaredFunction(
             name=found[1],
             parameters=tuple(_parameters(found[2])),
             at=found.start(),
@@ -71,10 +71,10 @@ def defined_functions(text: str) -> Iterator[Function]:
         )
 
 
-def _parameters(text: str) -> Iterator[Parameter]:
+def _parameters(text: str) -> Iterator[DeclaredParameter]:
     for part in re.sub(r"<[^<>]*>", "", text).split(","):
         left = part.partition("=")[0]
         words = [word for word in _WORD.findall(left) if word not in _QUALIFIERS]
         if words and words != ["void"]:
             name = words.pop() if len(words) > 1 else ""
-            yield Parameter(name, " ".join(words), "*" in left or "[" in left)
+            yield DeclaredParameter(name, " ".join(words), "*" in left or "[" in left)

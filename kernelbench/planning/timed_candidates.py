@@ -11,10 +11,10 @@ from kernelbench.core.operations import case_of_key
 from kernelbench.core.tunable import values_text
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.cost_fit import Fit
-from kernelbench.planning.tuned import Entry, source_hash
+from kernelbench.planning.tuned import TunedEntry, source_hash
 
 
-def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: str, date: str) -> Iterator[Entry]:
+def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: str, date: str) -> Iterator[TunedEntry]:
     """One per case of `found.lost`, unless its kernel has changed since it was timed. `run`: the file of the times."""
     for rule, fastest in found.lost:
         operation, _, name = fastest.kernel.partition("/")
@@ -23,7 +23,7 @@ def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: s
         if tunable is None or kernel != fastest.source:
             continue
         case = case_of_key(catalog.operations[operation], fastest.case)
-        yield Entry(
+        yield TunedEntry(
             operation=operation,
             implementation=name,
             dtype=case.dtype,

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from kernelbench.core import dtypes, places
 from kernelbench.core.cost_model import CostModel
-from kernelbench.core.documents import Form, plain_values, read_document
+from kernelbench.core.documents import FileFormat, plain_values, read_document
 from kernelbench.core.errors import InputError, RunWarning
 from kernelbench.core.problems import Problems
 from kernelbench.core.records import Case, DeviceProperties, Implementation
@@ -31,7 +31,7 @@ from kernelbench.planning.cost_constants import SUFFIX, Fitted, read_fitted, wri
 
 Read = TypeVar("Read")
 SAME_SIZE = 2.0  # an entry applies to cases of up to twice or half as many bytes
-FORM = Form("a table", "'gpu' and a list of 'entries', as `kernelbench tune` writes them",
+FORM = FileFormat("a table", "'gpu' and a list of 'entries', as `kernelbench tune` writes them",
             "'gpu' and a list of 'entries'", max_bytes=2**20, fast=True)  # fmt: skip  # an entry has about 400 bytes
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _HEADER = """\
@@ -41,7 +41,7 @@ _HEADER = """\
 
 
 @dataclass(frozen=True)
-class Entry:
+class TunedEntry:
     """The result for one case, and for all cases to which it applies."""
 
     operation: str
@@ -65,14 +65,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Table:
+class TunedTable:
     path: Path
     gpu: str  # the name that the driver reports
-    entries: tuple[Entry, ...]
+    entries: tuple[TunedEntry, ...]
 
 
 @dataclass(frozen=True)
-class Choice:
+class TunedChoice:
     """Arguments for a plan, none for its rule, and their source."""
 
     values: Mapping[str, int]
@@ -81,14 +81,14 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Tables:
+class TunedTables:
     """The tables and constants of one GPU, the user's own first."""
 
     gpu: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TunedTable, ...] = ()
     models: tuple[Fitted, ...] = ()
 
-    def choice(self, case: Case, implementation: Implementation, device: DeviceProperties) -> Choice:
+    def choice(self, case: Case, implementation: Implementation, device: DeviceProperties) -> TunedChoice:
         """The arguments with which a tunable implementation runs a case."""
         assert implementation.tunable is not None
         own = case.operation, implementation.name, case.dtype, implementation.tunable.layout(case)
@@ -104,68 +104,72 @@ class Tables:
         if (ranked := self._ranked(case, implementation.tunable, device)) is not None:
             return ranked
         if stale:
-            return Choice(
+            return TunedChoice(
                 {}, "chosen by the plan itself: the source of this kernel has changed since it was tuned; tune it again"
             )
-        return Choice({}, f"chosen by the plan itself: nothing near this case is tuned for {self.gpu}")
+        return TunedChoice({}, f"chosen by the plan itself: nothing near this case is tuned for {self.gpu}")
 
-    def _ranked(self, case: Case, tunable: Tunable, device: DeviceProperties) -> Choice | None:
+    def _ranked(self, case: Case, tunable: Tunable, device: DeviceProperties) -> TunedChoice | None:
         """The candidate that the cost function expects to be the fastest; None where it was not fitted on this GPU."""
         for fitted in self.models:
             if tunable.model is None or fitted.model != tunable.model.name or fitted.path is None:
                 continue
             if problem := fitted.problem(tunable.model):
-                warn(fitted.path, problem)
+                warn_unusable_table(fitted.path, problem)
                 continue
             values = tunable.ranked(case, device, fitted.constants)[0]
-            return Choice(values, f"the least time by the cost function fitted on {self.gpu}", fitted.path)
+            return TunedChoice(values, f"the least time by the cost function fitted on {self.gpu}", fitted.path)
         return None
 
 
-def _times(entry: Entry, nbytes: int) -> float:
+def _times(entry: TunedEntry, nbytes: int) -> float:
     """The larger size over the smaller one."""
     return max(entry.bytes, nbytes) / max(1, min(entry.bytes, nbytes))
 
 
-def _serves(entry: Entry, case: Case, tunable: Tunable, device: DeviceProperties) -> bool:
+def _serves(entry: TunedEntry, case: Case, tunable: Tunable, device: DeviceProperties) -> bool:
     """Whether the entry's values are among the candidates of a case that has a cost function."""
     return entry.values is None or tunable.model is None or dict(entry.values) in tunable.listed(case, device)
 
 
-def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choice:
+def _chosen(entry: TunedEntry, table: TunedTable, implementation: Implementation) -> TunedChoice:
     assert implementation.tunable is not None
     names = implementation.tunable.values
     if entry.values is None:
-        return Choice({}, f"chosen by the plan itself: nothing tried on {table.gpu} was faster ({entry.date[:10]})")
+        return TunedChoice(
+            {}, f"chosen by the plan itself: nothing tried on {table.gpu} was faster ({entry.date[:10]})"
+        )
     unknown = [name for name in entry.values if name not in names]
     if unknown and implementation.tunable.candidates is None:  # else the plan refuses what is none of its candidates
         known = ", ".join(names)
-        warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {known}")
-        return Choice({}, f"chosen by the plan itself: the table's entry has an unknown '{unknown[0]}'")
+        warn_unusable_table(
+            table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {known}"
+        )
+        return TunedChoice({}, f"chosen by the plan itself: the table's entry has an unknown '{unknown[0]}'")
     share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
     what = values_text(entry.values) if implementation.tunable.model is None else "this candidate"
-    return Choice(entry.values, f"{what} as tuned on {table.gpu}: {share}", table.path)
+    return TunedChoice(entry.values, f"{what} as tuned on {table.gpu}: {share}", table.path)
 
 
-def warn(path: Path, problem: str) -> None:
+def warn_unusable_table(path: Path, problem: str) -> None:
     warnings.warn(f"{path}: {problem}; the plan's own choice is used", RunWarning, stacklevel=2)
 
 
 # ---- Files ---------------------------------------------------------------------------------------
 
 
-def file_name(gpu: str) -> str:
+def table_file_name(gpu: str) -> str:
     """`nvidia-h200.yaml` of NVIDIA H200."""
     return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-") + ".yaml"
 
 
 def times_file(folder: Path, gpu: str, model: CostModel) -> Path:
     """Where the times of a GPU's candidates are kept: `nvidia-h200.softmax.csv`."""
-    return folder / f"{Path(file_name(gpu)).stem}.{model.name}.csv"
+    return folder / f"{Path(table_file_name(gpu)).stem}.{model.name}.csv"
 
 
 def constants_file(folder: Path, gpu: str, model: CostModel) -> Path:
-    return folder / f"{Path(file_name(gpu)).stem}.{model.name}{SUFFIX}"
+    return folder / f"{Path(table_file_name(gpu)).stem}.{model.name}{SUFFIX}"
 
 
 def own_folder(option: str = "a folder by --times") -> Path:
@@ -175,20 +179,20 @@ def own_folder(option: str = "a folder by --times") -> Path:
     return folder
 
 
-def own_file(gpu: str) -> Path:
+def user_table_file(gpu: str) -> Path:
     """The file of the user's table for a GPU; InputError if there is no folder for it."""
-    return own_folder("a file by --out") / file_name(gpu)
+    return own_folder("a file by --out") / table_file_name(gpu)
 
 
-def tables_for(gpu: str) -> Tables:
+def tables_for(gpu: str) -> TunedTables:
     """The tables and constants of a GPU. A file that cannot be read causes a warning and is left out."""
-    tables: list[Table] = []
+    tables: list[TunedTable] = []
     models: list[Fitted] = []
-    for path in (folder / file_name(gpu) for folder in dict.fromkeys(places.tuned())):
+    for path in (folder / table_file_name(gpu) for folder in dict.fromkeys(places.tuned())):
         with suppress(OSError):  # a folder without permission
             tables += _readable([path], partial(read_table, gpu=gpu))
             models += _readable(sorted(path.parent.glob(f"{path.stem}.*{SUFFIX}")), partial(read_fitted, gpu=gpu))
-    return Tables(gpu, tuple(tables), tuple(models))
+    return TunedTables(gpu, tuple(tables), tuple(models))
 
 
 def _readable(paths: Sequence[Path], read: Callable[[Path], Read]) -> Iterator[Read]:
@@ -200,7 +204,7 @@ def _readable(paths: Sequence[Path], read: Callable[[Path], Read]) -> Iterator[R
             warnings.warn(f"{error}; it is left out", RunWarning, stacklevel=2)
 
 
-def read_table(path: Path, gpu: str) -> Table:
+def read_table(path: Path, gpu: str) -> TunedTable:
     """Read a table; InputError, with file and place, if it is not a table of this GPU."""
     problems = Problems(path)
     root = read_document(path, problems, FORM)
@@ -214,15 +218,15 @@ def read_table(path: Path, gpu: str) -> Table:
     places_ = [entry.place for entry in entries]
     if twice := next((place for number, place in enumerate(places_) if place in places_[:number]), None):
         raise InputError(f"{path}: two entries of {' '.join(map(str, twice))}; delete one of them")
-    return Table(path, gpu, tuple(entries))
+    return TunedTable(path, gpu, tuple(entries))
 
 
-_WORDS = [name for name, kind in get_type_hints(Entry).items() if kind is str]
+_WORDS = [name for name, kind in get_type_hints(TunedEntry).items() if kind is str]
 
 
-def _entry(path: Path, number: int, found: Any) -> Entry:
+def _entry(path: Path, number: int, found: Any) -> TunedEntry:
     place = f"{path}: entry {number}"
-    names = [one.name for one in fields(Entry)]
+    names = [one.name for one in fields(TunedEntry)]
     if not isinstance(found, dict) or set(found) != set(names):
         raise InputError(f"{place}: expected {', '.join(names)}")
     values = found["values"]
@@ -238,10 +242,10 @@ def _entry(path: Path, number: int, found: Any) -> Entry:
     for name in ("seconds", "rule_seconds"):
         if type(found[name]) is not float or not isfinite(found[name]) or found[name] <= 0:
             raise InputError(f"{place}: {name}: expected a time above 0, got {found[name]!r:.60}")
-    return Entry(**{**found, "values": None if values == "rule" else values})
+    return TunedEntry(**{**found, "values": None if values == "rule" else values})
 
 
-def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
+def write_table(path: Path, gpu: str, entries: Sequence[TunedEntry]) -> None:
     """Add entries to a table, or to a new one; entries of the same place are replaced.
 
     InputError if the file exists and is not a table of this GPU, or cannot be written.
@@ -252,7 +256,7 @@ def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
     write_document(path, _HEADER, document, "another file by --out")
 
 
-def _document(entry: Entry) -> dict[str, Any]:
+def _document(entry: TunedEntry) -> dict[str, Any]:
     values = "rule" if entry.values is None else dict(entry.values)
     times = {name: _digits(getattr(entry, name)) for name in ("seconds", "rule_seconds")}
     return {**asdict(entry), "values": values, **times}

@@ -26,7 +26,7 @@ def with_twins(
     return replace(plan, planned=tuple(planned))
 
 
-def twins_text(plans: Iterable[CasePlan]) -> dict[str, str]:
+def originals_by_twin(plans: Iterable[CasePlan]) -> dict[str, str]:
     """Originals by twin, as environment.json has them."""
     names = dict.fromkeys(one.implementation.name for plan in plans for one in plan.planned)
     return {name: name.removesuffix(AGAIN) for name in names if name.endswith(AGAIN)}

@@ -60,7 +60,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CaseLayout:
     """The cases of a panel, side by side."""
 
     stretches: Sequence[CaseStretch]
@@ -81,7 +81,7 @@ class Layout:
         )
 
 
-def laid_out(cases: Mapping[str, Words], to_scale: bool = False) -> Layout:
+def laid_out(cases: Mapping[str, Words], to_scale: bool = False) -> CaseLayout:
     """Place the cases in the given order, with gaps between stretches that have captions.
 
     With `to_scale`, numbers lie at their true distances, in rising order: logarithmic ones where they span SPREAD.
@@ -95,7 +95,7 @@ def laid_out(cases: Mapping[str, Words], to_scale: bool = False) -> Layout:
     for one, distances in zip(found, _distances(found, to_scale and captioned), strict=True):
         x |= {case: start + distance for case, distance in zip(one.cases, distances, strict=True)}
         start += distances[-1] + 1.0 + (GAP if captioned else 0.0)
-    return Layout(found, words, x, captioned)
+    return CaseLayout(found, words, x, captioned)
 
 
 # What the cases of one line share: the word that varies, all others, and the sides of the shape that stay.
@@ -107,7 +107,7 @@ def _joined(found: Sequence[CaseStretch], words: Mapping[str, Words], cases: Map
 
     def group(case: str, along: str) -> _Group:
         sides = (side for side in cases[case].get("shape", "").split("x") if side != words[case][along])
-        return along, frozenset(view.without(words[case], along)), tuple(sides)
+        return along, frozenset(view.other_words(words[case], along)), tuple(sides)
 
     known = {group(one.cases[0], one.along) for one in found if one.numbers is not None}
     points: dict[_Group, dict[float, str]] = {}
@@ -205,7 +205,7 @@ def _falls(before: str, after: str) -> bool:
     return before.isdigit() and after.isdigit() and int(after) < int(before)
 
 
-def case_ticks(axis: Axes, layout: Layout) -> None:
+def case_ticks(axis: Axes, layout: CaseLayout) -> None:
     room = layout.right + 1  # for so many cases
     if not layout.captioned:
         labels = [word_texts(words, number_text) for words in layout.words.values()]
@@ -241,7 +241,7 @@ def _kept(texts: Mapping[float, str], least: float) -> dict[float, str]:
     return kept
 
 
-def _caption(axis: Axes, layout: Layout, one: CaseStretch, down: float, most_lines: int = 0) -> None:
+def _caption(axis: Axes, layout: CaseLayout, one: CaseStretch, down: float, most_lines: int = 0) -> None:
     """Write what varies, and below it what the cases share; for a case by itself, its label. A line has one word; if
     `most_lines` is given, the text is turned and has no more lines."""
     places = [layout.x[case] for case in one.cases]

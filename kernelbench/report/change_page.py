@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelbench.compare.changes import Change, Changes, Judged
+from kernelbench.compare.changes import Change, Changes, JudgedRow
 from kernelbench.compare.claims import ClaimChange
 from kernelbench.compare.verdicts import some_labels
 from kernelbench.core.units import number_of
 from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, ordered
-from kernelbench.report.changes_table import change_groups, columns_of, labels_of, percent_text
+from kernelbench.report.changes_table import change_columns, change_groups, change_labels, percent_text
 from kernelbench.report.pages import render_template, write_page
 
 KERNELS, CONTROLS = "Kernels", "Libraries and copies"
@@ -25,7 +25,7 @@ _CLAIMS = 3  # that the answer names
 
 
 @dataclass(frozen=True)
-class Names:
+class RowNames:
     """Texts for the rows of a comparison: what all of them share is left out."""
 
     labels: dict[str, str]
@@ -33,10 +33,10 @@ class Names:
     methods: bool
 
     @staticmethod
-    def of(changes: Changes) -> Names:
+    def of(changes: Changes) -> RowNames:
         judged = changes.judged
         caches, methods = {row.cache for row in judged}, {row.method for row in judged}
-        return Names(labels_of(changes), len(caches) > 1, len(methods) > 1)
+        return RowNames(change_labels(changes), len(caches) > 1, len(methods) > 1)
 
     def where(self, row: Change) -> str:
         """`seq=16, cold, by graph`."""
@@ -55,7 +55,7 @@ def write_change_page(
 
 
 def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:
-    names = Names.of(changes)
+    names = RowNames.of(changes)
     changed = [row for verdict in CHANGED for row in ordered(changes, changes.of(verdict))]
     parts = {
         KERNELS: [row for row in changed if not changes.rank(row)],
@@ -87,7 +87,7 @@ def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tu
 
 def change_sentences(changes: Changes, claims: Sequence[ClaimChange] = ()) -> list[str]:
     """The answer: whose verdict changed, how many rows did and which one most, then how many did not."""
-    name, total = Names.of(changes), len(changes.judged)
+    name, total = RowNames.of(changes), len(changes.judged)
     found = [_sentence(changes, verdict, name, total) for verdict in CHANGED if changes.of(verdict)]
     undecided, same = (f"{len(changes.of(verdict))} {COUNTED[verdict]}" for verdict in ("UNSURE", "SAME"))
     rest = f"{same}, {undecided}."
@@ -102,7 +102,7 @@ def change_sentences(changes: Changes, claims: Sequence[ClaimChange] = ()) -> li
     return found
 
 
-def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
+def _sentence(changes: Changes, verdict: Any, name: RowNames, total: int) -> str:
     """`9 of 218 rows are slower, 4 of them of kernels: the largest of these is ft, seq=512, with 290 % more time.`"""
     rows = ordered(changes, changes.of(verdict))
     kernels = sum(not changes.rank(row) for row in rows)
@@ -119,9 +119,9 @@ def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
     return f"{len(rows)} of {number_of(total, 'row')} {verb} {word}{of_kernels}: {most}, {by}."
 
 
-def _table(rows: Sequence[Judged], names: Names, by_share: bool) -> dict[str, Any]:
+def _table(rows: Sequence[JudgedRow], names: RowNames, by_share: bool) -> dict[str, Any]:
     """Headers with whether narrow windows show them, and the lines: name, place, verdict, cells, remark."""
-    columns = {header: cell for header, cell in columns_of(rows, by_share).items() if header != "by"}
+    columns = {header: cell for header, cell in change_columns(rows, by_share).items() if header != "by"}
     return {
         "headers": [(header, header in _SPARE) for header in columns],
         "lines": [
@@ -137,7 +137,7 @@ def _table(rows: Sequence[Judged], names: Names, by_share: bool) -> dict[str, An
     }
 
 
-def _remark(row: Judged) -> str:
+def _remark(row: JudgedRow) -> str:
     """What to know of a row: other code, more samples that would decide, and what disturbed it."""
     code = "" if row.code in ("", "same") else row.code
     more = f"about {row.more_samples} more samples in each run would decide" if row.more_samples else ""

@@ -9,7 +9,7 @@ from math import asinh, log, log1p, sinh
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.changes import VERDICTS, Changes, Judged, Verdict
+from kernelbench.compare.changes import VERDICTS, Changes, JudgedRow, Verdict
 from kernelbench.report import style
 from kernelbench.report.changes_table import percent_text
 from kernelbench.report.drawing import Chart
@@ -38,7 +38,7 @@ class Lane:
     """A line of the chart: one named row, or several that are counted."""
 
     label: str
-    rows: Sequence[Judged]
+    rows: Sequence[JudgedRow]
 
     @property
     def named(self) -> bool:
@@ -49,12 +49,12 @@ class Lane:
         return self.rows[0].verdict
 
 
-def ordered(changes: Changes, rows: Sequence[Judged]) -> list[Judged]:
+def ordered(changes: Changes, rows: Sequence[JudgedRow]) -> list[JudgedRow]:
     """Kernels before libraries and copies, each by how much it changed."""
     return sorted(rows, key=lambda row: (changes.rank(row), -abs(log(row.ratio))))
 
 
-def _most_changed(changes: Changes) -> list[Judged]:
+def _most_changed(changes: Changes) -> list[JudgedRow]:
     """MOST_NAMED rows; no verdict has all places if the other one has rows as well."""
     half = MOST_NAMED // 2
     of_each = [ordered(changes, changes.of(verdict)) for verdict in CHANGED]
@@ -62,7 +62,7 @@ def _most_changed(changes: Changes) -> list[Judged]:
     return [*first, *ordered(changes, others)][:MOST_NAMED]
 
 
-def lanes(changes: Changes, name: Callable[[Judged], str]) -> list[Lane]:
+def lanes(changes: Changes, name: Callable[[JudgedRow], str]) -> list[Lane]:
     """The rows that changed most, each by its name: those that are slower first, and of each verdict kernels before
     libraries and copies. All others by verdict."""
     words = BY_SHARE if changes.by_share else COUNTED
@@ -77,7 +77,7 @@ def lanes(changes: Changes, name: Callable[[Judged], str]) -> list[Lane]:
     return found
 
 
-def charts(changes: Changes, name: Callable[[Judged], str]) -> list[Chart]:
+def charts(changes: Changes, name: Callable[[JudgedRow], str]) -> list[Chart]:
     """The same chart for wide and for narrow windows."""
     shown = lanes(changes, name)
     over = "Time in the second run over that in the first"
@@ -113,7 +113,7 @@ def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
     return drawn
 
 
-def _limits(rows: Sequence[Judged]) -> tuple[float, float]:
+def _limits(rows: Sequence[JudgedRow]) -> tuple[float, float]:
     """The ends of the axis, as `_place` has them."""
     low = min(_place(min(row.ratio_low, 1 / (1 + row.band))) for row in rows)
     high = max(_place(max(row.ratio_high, 1 + row.band)) for row in rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
+from kernelbench.compare.changes import VERDICTS, Change, Changes, JudgedRow
 from kernelbench.compare.verdicts import some_labels
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, number_of, time_column
@@ -29,7 +29,7 @@ def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = labels_of(changes)
+    labels = change_labels(changes)
     judged = [row for row in changes.judged if every or row.verdict in ("SLOWER", "FASTER")]
     without = [row for row in changes.without if every or row.first_status != row.second_status]
     parts: list[RenderableType] = []
@@ -45,16 +45,16 @@ def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
     return Group(*parts)
 
 
-def labels_of(changes: Changes) -> dict[str, str]:
+def change_labels(changes: Changes) -> dict[str, str]:
     """Short names of all cases of the two runs."""
     return view.case_labels({row.case: key_words(row.case) for row in changes.rows})
 
 
-def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, changes: Changes) -> Table:
+def _table(rows: Sequence[JudgedRow], labels: Mapping[str, str], cache: str, changes: Changes) -> Table:
     what = "a positive change is slower"
     if changes.by_share:
         what = f"share of each GPU's ceiling. {CHANGE_OF_SHARE}"
-    cells = columns_of(rows, changes.by_share)
+    cells = change_columns(rows, changes.by_share)
     first = ("case, implementation", {"max_width": FIRST_WIDTH})
     if len({(row.case, row.implementation) for row in rows}) < len(rows):  # timed by two methods
         del cells["by"]  # a column that narrow windows drop
@@ -70,7 +70,7 @@ def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, change
     )  # fmt: skip
 
 
-def columns_of(rows: Sequence[Judged], by_share: bool) -> dict[str, Callable[[Judged], str]]:
+def change_columns(rows: Sequence[JudgedRow], by_share: bool) -> dict[str, Callable[[JudgedRow], str]]:
     """The columns between the name of a row and its verdict: header and cell."""
     time = time_column(seconds for row in rows for seconds in (row.first_s, row.second_s))
     return {
@@ -87,11 +87,11 @@ def _share(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
 
 
-def _interval(row: Judged) -> str:
+def _interval(row: JudgedRow) -> str:
     return f"{percent_text(row.ratio_low)} .. {percent_text(row.ratio_high)}"
 
 
-def _band(row: Judged) -> str:
+def _band(row: JudgedRow) -> str:
     return f"±{digits(100 * row.band, 2)}"
 
 
@@ -118,7 +118,7 @@ def _reason(group: Sequence[Change]) -> str:
     return reasons[0] + (f" (and {len(reasons) - 1} like it)" if reasons[1:] else "")
 
 
-def _remarks(rows: Sequence[Judged], labels: Mapping[str, str]) -> list[tuple[str, str]]:
+def _remarks(rows: Sequence[JudgedRow], labels: Mapping[str, str]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.reason:
@@ -140,7 +140,7 @@ def counts_text(changes: Changes) -> str:
 def regression_lines(changes: Changes, least: float) -> list[str]:
     """A line per regression of at least `least`, then how many rows could hide one; never empty."""
     limit = f"{100 * least:g} %"
-    labels = labels_of(changes)
+    labels = change_labels(changes)
     lines = [regression_line(row, labels) for row in changes.regressions(least)]
     if not lines:
         lines = [f"No row is slower by {limit}."]
@@ -154,6 +154,6 @@ def regression_lines(changes: Changes, least: float) -> list[str]:
 def regression_line(row: Change, labels: Mapping[str, str], *, with_band: bool = False) -> str:
     place = [row.implementation, labels[row.case]]
     place += [row.cache, f"by {row.method}"] if row.cache else []
-    what = f"{percent_text(row.ratio)} % ({_interval(row)})" if isinstance(row, Judged) else row.reason
-    band = f", band {_band(row)} %" if with_band and isinstance(row, Judged) else ""
+    what = f"{percent_text(row.ratio)} % ({_interval(row)})" if isinstance(row, JudgedRow) else row.reason
+    band = f", band {_band(row)} %" if with_band and isinstance(row, JudgedRow) else ""
     return f"REGRESSION: {', '.join(place)}: {what}{band}"

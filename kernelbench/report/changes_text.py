@@ -4,10 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from kernelbench.compare.changes import CHANGES, VERDICTS, Change, Changes, Judged
+from kernelbench.compare.changes import CHANGES, VERDICTS, Change, Changes, JudgedRow
 from kernelbench.core import columns
 from kernelbench.report import formats, view
-from kernelbench.report.changes_table import CHANGE_OF_SHARE, columns_of, counts_text, labels_of, regression_lines
+from kernelbench.report.changes_table import (
+    CHANGE_OF_SHARE,
+    change_columns,
+    change_labels,
+    counts_text,
+    regression_lines,
+)
 
 _KEY = ("case", "implementation", "cache", "method")
 
@@ -42,7 +48,7 @@ def _cells(row: Change, changes: Changes) -> dict[str, Any]:
 
 def as_markdown(changes: Changes, least: float | None) -> str:
     """For a pull request: a table of what changed; what did not change is folded away."""
-    labels = labels_of(changes)
+    labels = change_labels(changes)
     parts = [f"**{counts_text(changes)}**"]
     if least is not None:
         parts.append(_bullets(regression_lines(changes, least)))
@@ -67,8 +73,8 @@ def _direction(changes: Changes) -> str:
     return "A positive change is slower."
 
 
-def _table(rows: Sequence[Judged], labels: dict[str, str], changes: Changes) -> str:
-    cells = columns_of(rows, changes.by_share)
+def _table(rows: Sequence[JudgedRow], labels: dict[str, str], changes: Changes) -> str:
+    cells = change_columns(rows, changes.by_share)
     lines = [
         (
             labels[row.case], row.implementation, row.cache,

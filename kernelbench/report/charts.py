@@ -30,11 +30,11 @@ from kernelbench.report import (
 from kernelbench.report.claim_chart import CLAIM_CHART, claim_figure
 from kernelbench.report.drawing import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
-from kernelbench.report.lines import logarithmic_cases, time_figure
-from kernelbench.report.sources import Published
+from kernelbench.report.line_charts import logarithmic_cases, time_figure
+from kernelbench.report.origins import Published
 from kernelbench.report.speedups import drawn_rows, speedup_figure
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 # More would take minutes to draw, and nobody could read it. Recorded runs have up to 22, 110 and 440.
 MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000
@@ -66,7 +66,7 @@ def all_charts(
     rows = view.shown_rows(run, comparison)
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
     made += _peer_charts(run, comparison) + _ladder_charts(run, comparison, published) + _share_charts(run, comparison)
-    on_curves = {case for sweep in sweeps.case_sweeps(view.cases(run), own) for case in sweep.cases}
+    on_curves = {case for sweep in sweeps.case_sweeps(view.words_by_case(run), own) for case in sweep.cases}
     on_curves |= shares.followed(run)
     families = settings.families(run, own)
     in_families = {name for family in families for name in (*family.members.values(), family.against)}
@@ -100,8 +100,8 @@ def all_charts(
 def _too_many(run: Run) -> str:
     """Why its charts would take minutes and gigabytes, or ''."""
     counts = (
-        ("implementations", len(view.implementations(run)), MOST_NAMES),
-        ("cases", len(view.cases(run)), MOST_CASES),
+        ("implementations", len(view.implementation_names(run)), MOST_NAMES),
+        ("cases", len(view.words_by_case(run)), MOST_CASES),
         ("rows", len(run.rows), MOST_ROWS),
     )
     return next(
@@ -111,7 +111,7 @@ def _too_many(run: Run) -> str:
 
 def _peer_charts(run: Run, comparison: Comparison) -> list[Chart]:
     """Who is ahead, for a run of our kernels and their peers."""
-    found = peers.pairs(run)
+    found = peers.peer_cases(run)
     drawn = partial(shares.peer_figure, found, palette.looks(run, comparison))
     return [Chart(shares.PEER_CHART, shares.PEER_TITLE, shares.PEER_CAPTION, drawn)] if found else []
 
@@ -121,7 +121,7 @@ def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
     caption = f"Cold time of the copy ({copies.note(run)}) over that of each. 1: as fast as a copy of the same bytes."
     return [
         Chart(
-            f"share-{sweeps.file_name(along)}", f"Share of the copy by {along}", caption,
+            f"share-{sweeps.name_in_file(along)}", f"Share of the copy by {along}", caption,
             partial(shares.share_figure, run, comparison, along, drawn),
         )
         for along, drawn in peers.curves(run).items()
@@ -146,7 +146,7 @@ def _curve_charts(
 ) -> list[Chart]:
     """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
     made = []
-    for sweep in sweeps.case_sweeps(view.cases(run), claims):
+    for sweep in sweeps.case_sweeps(view.words_by_case(run), claims):
         below = " Below: counts of the simulator." if any(sweep.metrics) and counted else ""
         for cache in caches:
             if {row.case for row in run.rows if row.cache == cache and row.status == "ok"} & sweep.cases:

@@ -34,7 +34,7 @@ def as_text(run: Run, rows: Sequence[ComparedRow], verdicts: Sequence[ClaimVerdi
 
 def _markdown(run: Run, rows: Sequence[ComparedRow], verdicts: Sequence[ClaimVerdict]) -> str:
     claims = [{"claim": one.id, "verdict": one.verdict, "on this GPU": one.sentence} for one in verdicts]
-    labels = view.case_labels(view.cases(run))
+    labels = view.case_labels(view.words_by_case(run))
     parts = [formats.escaped(f"{run.suite} on {run.device}, speed-up over {baseline_names(rows)}")]
     parts += [formats.as_markdown(claims)] if claims else []
     parts += [formats.as_markdown([_cells(row, labels[row.case]) for row in rows])] if rows else []

@@ -13,8 +13,8 @@ from kernelbench.compare.verdicts import ClaimVerdict, some_labels
 from kernelbench.core.units import digits, energy_text, rate_text, share_text, time_column, time_text
 from kernelbench.report import counts, step, tables, view
 from kernelbench.report.fitting import Cell, Options, Table
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,7 +39,7 @@ def results_table(run: Run) -> RenderableType:
 
     if summed := sum_of(run):
         return step.table(summed)
-    rows, labels = view.shown_rows(run), view.case_labels(view.cases(run))
+    rows, labels = view.shown_rows(run), view.case_labels(view.words_by_case(run))
     parts: list[RenderableType] = []
     for cache in sorted({row.cache for row in rows}):  # cold first
         parts.append(_time_panels([row for row in rows if row.cache == cache], run, labels, cache))
@@ -67,7 +67,7 @@ def _legend(rows: Sequence[Row]) -> str:
 
 def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> RenderableType:
     """The tables of one cache state, each with as many implementations as fit."""
-    time = time_column(map(view.seconds, rows))
+    time = time_column(map(view.median_seconds, rows))
     cells = {(row.case, row.implementation): _time_cell(row, time) for row in rows}
     methods = {row.case: row.method for row in rows}
     used = set(methods.values())
@@ -76,14 +76,14 @@ def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache
         starts = {case: f"{label} ({methods.get(case, 'no time')})" for case, label in starts.items()}
     title = f"Median time, {cache}" + (f", by {next(iter(used))}" if len(used) == 1 else "")
     present = {row.implementation for row in rows}
-    names = [name for name in view.implementations(run) if name in present]
+    names = [name for name in view.implementation_names(run) if name in present]
     shown = {_broken(name): [cells.get((case, name), "-") for case in starts] for name in names}
     return tables.panel_tables(title, ("case", {"max_width": 40}), list(starts.values()), shown)
 
 
 def _time_cell(row: Row, time: Callable[[float | None], str]) -> str:
     """`26.43 µs`, with marks for what makes it less certain, or `26.43 µs ±2%` where the interval is wide."""
-    seconds = view.seconds(row)
+    seconds = view.median_seconds(row)
     half = (row.high_s - row.low_s) / 2 / seconds if row.low_s and row.high_s else 0.0
     remark = f"\n±{100 * half:.1f} %" if half > PRECISE else ""
     marks = (NEAR_FLOOR if row.floor_limited else "") + (DISTURBED if row.disturbed else "")
@@ -106,7 +106,7 @@ def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels(view.cases(run))
+    labels = view.case_labels(view.words_by_case(run))
     summed = sum_of(run)
     parts: list[RenderableType] = [step.table(summed)] if summed else []
     for cache in dict.fromkeys(row.cache for row in comparison):

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kernelbench.report import view
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 BEST = "best copy"
 Place = tuple[str, str, str]  # case, cache, method
@@ -20,7 +20,7 @@ def best_copies(rows: Iterable[Row]) -> dict[Place, Row]:
     for row in rows:
         if row.role == "yardstick" and row.status == "ok" and row.median_s is not None:
             place = row.case, row.cache, row.method
-            if place not in best or view.seconds(row) < view.seconds(best[place]):
+            if place not in best or view.median_seconds(row) < view.median_seconds(best[place]):
                 best[place] = row
     return best
 

@@ -96,7 +96,7 @@ def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
     return sorted(values, key=lambda name: sorted(values[name].values())[len(values[name]) // 2])
 
 
-def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.Panel]:
+def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.HeatPanel]:
     present = {case for of_name in values.values() for case in of_name}
     panels = []
     for dtype in dict.fromkeys(row.dtype for row in run.rows if row.case in present):
@@ -107,7 +107,7 @@ def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -
             for case, value in of_name.items()
             if case in cases
         ]
-        panels.append(heat.Panel(f"{dtype}, {shown.title[0].lower()}{shown.title[1:]}", cases, cells))
+        panels.append(heat.HeatPanel(f"{dtype}, {shown.title[0].lower()}{shown.title[1:]}", cases, cells))
     return panels
 
 
@@ -125,13 +125,13 @@ def tables(run: Run) -> RenderableType:
 
 
 def _tables(run: Run, width: int) -> list[Table]:
-    labels = view.case_labels(view.cases(run))
+    labels = view.case_labels(view.words_by_case(run))
     found: list[Table] = []
     for shown in SHOWN:
         values = _values(run, shown) if shown.name in IN_TERMINAL else {}
         cases = {case: label for case, label in labels.items() if any(case in of_name for of_name in values.values())}
         texts = {(name, case): shown.text(value) for name, of_name in values.items() for case, value in of_name.items()}
-        names = [name for name in view.implementations(run) if name in values]
+        names = [name for name in view.implementation_names(run) if name in values]
         columns_of = {label: [texts.get((name, case), "-") for name in names] for case, label in cases.items()}
         turned = {name: [texts.get((name, case), "-") for case in cases] for name in names}
         upright = table_panels(shown.title, "implementation", names, columns_of, width, RIGHT)
@@ -190,7 +190,7 @@ def page_table(run: Run) -> dict[str, Any]:
     metrics = [metric for metric in METRICS.values() if metric.shown and any(metric.value(one) for one in everyone)]
     if not metrics:
         return {}
-    labels = view.case_labels(view.cases(run))
+    labels = view.case_labels(view.words_by_case(run))
     rows = [
         {
             "case": labels[row.case],

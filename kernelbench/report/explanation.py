@@ -11,7 +11,7 @@ from kernelbench.core.records import Claim
 from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
-from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
+from kernelbench.explain.findings import CaseExplanation, Line, Sentence, SourceListing
 from kernelbench.report import counts, formats, tables, view
 from kernelbench.report.fitting import Table
 from kernelbench.runs.results import Run
@@ -102,7 +102,7 @@ def evidence_table(explained: CaseExplanation) -> Table:
     return tables.new_table("Published explanations", [CLAIM, ("counters", tables.WORD), ""], rows)
 
 
-def claims_table(cases: Iterable[CaseExplanation], title: str) -> Table:
+def statements_table(cases: Iterable[CaseExplanation], title: str) -> Table:
     """Each published statement over all cases: how often it is confirmed, and the numbers from least to most."""
     rows = []
     for one in evidence.across(found for case in cases for found in case.evidence):
@@ -117,7 +117,7 @@ def claims_table(cases: Iterable[CaseExplanation], title: str) -> Table:
 _LINE_COLUMNS = ("line", "instr.", "lanes", "global", "sectors", "shared", "wavefronts", "local")
 
 
-def listing_table(listing: Listing) -> Table:
+def listing_table(listing: SourceListing) -> Table:
     """The lines of one file that cost something; * marks those that cost most."""
     every = [(str(line.number or ""), *line_cells(line)) for line in listing.lines]
     used = [place for place in range(len(_LINE_COLUMNS)) if place == 0 or any(row[place] for row in every)]
@@ -167,7 +167,7 @@ def _excess(value: int, ideal: int) -> str:
 def section(run: Run, cases: Sequence[CaseExplanation], source: str) -> dict[str, Any]:
     """Each case as the template needs it: its table, sentences and evidence, with measured times beside them. `source`:
     whose counts they are from."""
-    times = {(row.case, row.implementation): view.seconds(row) for row in view.shown_rows(run, cache="cold")}
+    times = {(row.case, row.implementation): view.median_seconds(row) for row in view.shown_rows(run, cache="cold")}
     return {"source": source, "cases": [_page_case(one, times) for one in cases]} if cases else {}
 
 
@@ -207,7 +207,7 @@ def as_json(explained: Sequence[CaseExplanation]) -> str:
     return formats.as_json([_plain(one) for one in explained])
 
 
-def records(explained: CaseExplanation) -> list[dict[str, Any]]:
+def explanation_rows(explained: CaseExplanation) -> list[dict[str, Any]]:
     """A row per implementation: every metric, the bound, and what is said of it."""
     said = dict(explanation_sentences(explained))
     found = []

@@ -81,7 +81,7 @@ def fleet_tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
 
 
 def _published(line: ClaimLine) -> str:
-    return view.text((line.claim.document.get("device") or {}).get("name")) or "not stated"
+    return view.text_or_empty((line.claim.document.get("device") or {}).get("name")) or "not stated"
 
 
 def _page(shown: FleetView, facts: Mapping[str, str], notes: Sequence[str]) -> str:

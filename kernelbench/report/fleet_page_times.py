@@ -15,14 +15,14 @@ from kernelbench.compare.runs import compare_runs
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import number_of, share_text
 from kernelbench.report import view
-from kernelbench.runs.records import Row
+from kernelbench.runs.row_records import Row
 
 _OUTLIERS = 6  # rows that are named
 Place = tuple[str, str, str, str]  # case, implementation, cache, method
 
 
 @dataclass(frozen=True)
-class Member(Answer):
+class SuiteAnswer(Answer):
     """The answer of one suite on one GPU, or on several that shared its cases."""
 
     label: str
@@ -54,7 +54,7 @@ class Spread:
     reason: str = ""  # why they cannot be compared
 
 
-def mean_lines(suite: str, of: Mapping[str, Member]) -> Iterator[MeanLine]:
+def mean_lines(suite: str, of: Mapping[str, SuiteAnswer]) -> Iterator[MeanLine]:
     """Each implementation over the rows that all GPUs have; none where GPUs have no row in common."""
     shares = {label: _shares(one) for label, one in of.items()}
     speedups = {label: _speedups(one) for label, one in of.items()}
@@ -83,17 +83,17 @@ def _place(row: Row) -> Place:
     return row.case, row.implementation, row.cache, row.method
 
 
-def _shares(member: Member) -> dict[Place, float]:
+def _shares(member: SuiteAnswer) -> dict[Place, float]:
     rows = view.shown_rows(member.run, member.comparison, "cold")
     return {_place(row): row.share_of_ceiling for row in rows if row.share_of_ceiling}
 
 
-def _speedups(member: Member) -> dict[Place, float]:
+def _speedups(member: SuiteAnswer) -> dict[Place, float]:
     rows = (row for row in member.comparison if row.cache == "cold" and row.speedup and not row.is_baseline)
     return {(row.case, row.implementation, row.cache, row.method): row.speedup or 1.0 for row in rows}
 
 
-def gpu_spreads(suite: str, of: Mapping[str, Member]) -> Iterator[Spread]:
+def gpu_spreads(suite: str, of: Mapping[str, SuiteAnswer]) -> Iterator[Spread]:
     """GPUs of each kind against the one of them that is in the middle."""
     members = sorted(of.values(), key=lambda one: one.run.device)
     for kind, group in groupby(members, key=lambda one: one.run.device):
@@ -104,9 +104,9 @@ def gpu_spreads(suite: str, of: Mapping[str, Member]) -> Iterator[Spread]:
         yield from (_spread(suite, kind, one, middle) for one in own if one is not middle)
 
 
-def _in_the_middle(members: Sequence[Member]) -> Member:
+def _in_the_middle(members: Sequence[SuiteAnswer]) -> SuiteAnswer:
     """The GPU whose times, over all rows in common, are the median; of an even number the faster of the two."""
-    times = [{_place(row): view.seconds(row) for row in view.shown_rows(one.run)} for one in members]
+    times = [{_place(row): view.median_seconds(row) for row in view.shown_rows(one.run)} for one in members]
     common = _common(times)
     if not common:
         return members[0]
@@ -114,7 +114,7 @@ def _in_the_middle(members: Sequence[Member]) -> Member:
     return min(zip(means, members, strict=True), key=lambda one: abs(one[0] - median(means)))[1]
 
 
-def _spread(suite: str, kind: str, one: Member, middle: Member) -> Spread:
+def _spread(suite: str, kind: str, one: SuiteAnswer, middle: SuiteAnswer) -> Spread:
     try:
         changes = compare_runs(middle.run, one.run)
     except InputError as error:
@@ -122,7 +122,7 @@ def _spread(suite: str, kind: str, one: Member, middle: Member) -> Spread:
     judged = changes.judged
     far = sorted((row for row in judged if row.verdict in ("SLOWER", "FASTER")), key=lambda row: -abs(log(row.ratio)))
     verdicts = {verdict: len(changes.of(verdict)) for verdict in ("SLOWER", "FASTER", "SAME", "UNSURE")}
-    labels = view.case_labels(view.cases(one.run))
+    labels = view.case_labels(view.words_by_case(one.run))
     named = [
         f"{row.implementation} on {labels[row.case]}, {row.cache} by {row.method} ({view.ratio_text(row.ratio)})"
         for row in far[:_OUTLIERS]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelbench.compare.between import stated
+from kernelbench.compare.between import environment_entry
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.records import Claim
@@ -12,7 +12,7 @@ from kernelbench.devices.known import gpu_of_run
 from kernelbench.explain.bounds import tightest_bound
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.report import view
-from kernelbench.report.fleet_page_times import MeanLine, Member, Spread, gpu_spreads, mean_lines, spread_sentences
+from kernelbench.report.fleet_page_times import MeanLine, Spread, SuiteAnswer, gpu_spreads, mean_lines, spread_sentences
 
 _VERSIONS = (
     ("kernelbench", ("kernelbench",)), ("commit", ("git_commit",)), ("GPU", ("device", "name")),
@@ -110,7 +110,7 @@ def _decided_text(decided: int, claims: int, flips: int, gpus: int) -> str:
     return f"{decided} of {of_all} {'is' if decided == 1 else 'are'} decided on {on}{agreed}."
 
 
-def fleet_view(members: Sequence[Member], ledger: Mapping[str, Claim]) -> FleetView:
+def fleet_view(members: Sequence[SuiteAnswer], ledger: Mapping[str, Claim]) -> FleetView:
     """The view of all runs of a fleet; `members` in the order in which GPUs are shown."""
     suites = list(dict.fromkeys(one.run.suite for one in members))
     labels = list(dict.fromkeys(one.label for one in members))
@@ -135,7 +135,7 @@ def fleet_view(members: Sequence[Member], ledger: Mapping[str, Claim]) -> FleetV
 
 
 def _claims(
-    suite: str, labels: Sequence[str], of: Mapping[str, Member], ledger: Mapping[str, Claim]
+    suite: str, labels: Sequence[str], of: Mapping[str, SuiteAnswer], ledger: Mapping[str, Claim]
 ) -> Iterator[ClaimLine]:
     found = {label: {one.id: one for one in member.verdicts} for label, member in of.items()}
     for id_ in dict.fromkeys(id_ for own in found.values() for id_ in own):
@@ -162,7 +162,7 @@ def _flip(verdicts: Mapping[str, ClaimVerdict | None]) -> str:
 # ---- Counts --------------------------------------------------------------------------------------
 
 
-def _places(of: Mapping[str, Member]) -> dict[tuple[str, str], dict[str, Counted]]:
+def _places(of: Mapping[str, SuiteAnswer]) -> dict[tuple[str, str], dict[str, Counted]]:
     """What each GPU counted, by case and implementation."""
     found: dict[tuple[str, str], dict[str, Counted]] = {}
     for label, member in of.items():
@@ -172,7 +172,7 @@ def _places(of: Mapping[str, Member]) -> dict[tuple[str, str], dict[str, Counted
     return found
 
 
-def _count_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
+def _count_lines(suite: str, of: Mapping[str, SuiteAnswer]) -> Iterator[CountLine]:
     """Counts of one case and implementation that differ; those that agree on all GPUs are left out."""
     for (case, name), counted in _places(of).items():
         for metric in METRICS.values():
@@ -182,13 +182,13 @@ def _count_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
                 yield CountLine(suite, case, name, metric.header.replace("\n", " "), values, texts)
 
 
-def _uncounted(labels: Sequence[str], members: Sequence[Member]) -> dict[str, str]:
+def _uncounted(labels: Sequence[str], members: Sequence[SuiteAnswer]) -> dict[str, str]:
     """Why a GPU has no count of any suite, by label; those that have some are left out."""
     reasons = {label: [view.nothing_counted(one.run) for one in members if one.label == label] for label in labels}
     return {label: own[0] for label, own in reasons.items() if own and all(own)}
 
 
-def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
+def _bound_lines(suite: str, of: Mapping[str, SuiteAnswer]) -> Iterator[CountLine]:
     """Per case and implementation, what no run can be faster than on each GPU, and which resource says so."""
     gpus = {label: gpu_of_run(member.run.device) for label, member in of.items()}
     for (case, name), counted in _places(of).items():
@@ -202,13 +202,13 @@ def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
 # ---- Versions ------------------------------------------------------------------------------------
 
 
-def _versions(labels: Sequence[str], members: Sequence[Member]) -> dict[str, dict[str, str]]:
+def _versions(labels: Sequence[str], members: Sequence[SuiteAnswer]) -> dict[str, dict[str, str]]:
     """Versions by name, then GPU; those of all its runs, where they differ."""
     found: dict[str, dict[str, list[str]]] = {}
     for member in members:
-        own = {name: stated(member.run, path) for name, path in _VERSIONS}
+        own = {name: environment_entry(member.run, path) for name, path in _VERSIONS}
         for name, value in (own | member.run.environment.get("versions", {})).items():
-            text = " ".join(map(str, value)) if isinstance(value, list) else view.text(value)
+            text = " ".join(map(str, value)) if isinstance(value, list) else view.text_or_empty(value)
             found.setdefault(name, {}).setdefault(member.label, []).append(text)
     return {
         name: {label: ", ".join(dict.fromkeys(own.get(label, [""]))) for label in labels}

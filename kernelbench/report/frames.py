@@ -18,8 +18,8 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import count_text, number_of, time_text
 from kernelbench.report import view
 from kernelbench.runs.folders import find_run
-from kernelbench.runs.records import RESULTS, Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.runs.row_records import RESULTS, Row
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +96,7 @@ class LoadedRun:
 
         counted = [row for row in self.run.rows if row.counters]
         found = counted if self.run.simulated else view.shown_rows(self.run, cache="cold")
-        labels = view.case_labels(view.cases(self.run))
+        labels = view.case_labels(view.words_by_case(self.run))
         cells: dict[str, dict[str, str]] = {name: {} for name in dict.fromkeys(row.implementation for row in found)}
         for row in found:
             text = count_text(row.counters.warp_instructions) if row.counters else time_text(row.median_s)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS
-from kernelbench.compare.gate import SHARE, Counted, Gated, detectable_slowdown
+from kernelbench.compare.gate import SHARE, CountDifference, GateResult, detectable_slowdown
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, number_of
 from kernelbench.report import formats, view
-from kernelbench.report.changes_table import labels_of, percent_text, regression_line
+from kernelbench.report.changes_table import change_labels, percent_text, regression_line
 from kernelbench.report.changes_text import as_markdown as changes_markdown
 from kernelbench.report.tables import list_table
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 COUNTS = ("case", "kernel", "count", "BASE", "HEAD", "change %")
 
 
-def gate_sentences(found: Gated) -> list[str]:
+def gate_sentences(found: GateResult) -> list[str]:
     """The answer first, then a line per regression, what the gate could have found, and what it left out."""
-    labels = labels_of(found.changes) if found.changes else {}
+    labels = change_labels(found.changes) if found.changes else {}
     told = [_answer(found), *(regression_line(row, labels, with_band=True) for row in found.regressions)]
     least = detectable_slowdown(found.changes.judged) if found.changes else None
     if least is not None:
@@ -33,7 +33,7 @@ def gate_sentences(found: Gated) -> list[str]:
     return [*told, *found.notes]
 
 
-def _answer(found: Gated) -> str:
+def _answer(found: GateResult) -> str:
     if not found.pairs:
         return f"{found.suite}: no verdict. Neither version has a kernel that takes a case of it."
     if found.changes is None:
@@ -54,15 +54,15 @@ def _answer(found: Gated) -> str:
     return f"{found.suite}: {answer} from BASE to HEAD on {found.device}. {told}."
 
 
-def _pairs(found: Gated) -> str:
+def _pairs(found: GateResult) -> str:
     return f"{number_of(found.pairs, 'row')} (a kernel on a case)"
 
 
-def counts_table(found: Gated) -> RenderableType:
+def counts_table(found: GateResult) -> RenderableType:
     return list_table(COUNTS, _counts(found.counts), "Counts that changed")
 
 
-def _counts(counts: Sequence[Counted]) -> list[tuple[str, ...]]:
+def _counts(counts: Sequence[CountDifference]) -> list[tuple[str, ...]]:
     labels = view.case_labels({one.case: key_words(one.case) for one in counts})
     return [
         (
@@ -77,12 +77,12 @@ def _counts(counts: Sequence[Counted]) -> list[tuple[str, ...]]:
     ]
 
 
-def as_markdown(all_found: Sequence[Gated]) -> str:
+def as_markdown(all_found: Sequence[GateResult]) -> str:
     """A section per suite: the answer, the regressions, what changed; the rest is folded away."""
     return "\n\n".join(_section(one) for one in all_found) + "\n"
 
 
-def _section(found: Gated) -> str:
+def _section(found: GateResult) -> str:
     answer, *rest = (formats.escaped(line) for line in gate_sentences(found))
     parts = [f"### {formats.escaped(found.suite)}", f"**{answer}**"]
     parts += ["\n".join(f"- {line}" for line in rest)] if rest else []

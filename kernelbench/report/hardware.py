@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALLS, CountedLaunch, tally_launches
+from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALLS, CountedLaunch, count_agreement
 from kernelbench.core.launch_texts import extent_text
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, count_text, digits, duration_text, share_text
 from kernelbench.explain.profiled import ReportExplanation, stall_sentences
-from kernelbench.report import explanation, hand_off, tables
+from kernelbench.report import explanation, profiler_commands, tables
 from kernelbench.report.fitting import Table
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ TITLE = "Hardware counters"
 MOST_STALLS = 3  # reasons named per launch
 
 
-def lines(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[str]:
+def agreement_sentences(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[str]:
     """The answer in a sentence or two. `about`: the entry `counters` of environment.json."""
     if why := about.get("unavailable"):
         return [f"Hardware counters were not read: {why}. counters.csv has those of the simulator alone."]
-    found = tally_launches(launches)
+    found = count_agreement(launches)
     took = f" The pass took {duration_text(about['seconds'])}." if "seconds" in about else ""
     if not found.metrics:
         return [f"Nsight Compute recorded no launch that the simulator counts too.{took}"]
@@ -38,7 +38,7 @@ def lines(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[s
     ]
 
 
-def case_parts(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[RenderableType]:
+def hardware_parts(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[RenderableType]:
     """What `explain --measured` adds to a case; nothing if it was not asked for."""
     from rich.text import Text
 
@@ -54,7 +54,7 @@ def case_parts(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[
     if not unavailable:
         if differing := differences_table(launches, {}):
             yield differing
-        yield Text(f" {lines(launches, {})[0]}")
+        yield Text(f" {agreement_sentences(launches, {})[0]}")
 
 
 def report_parts(found: ReportExplanation) -> Iterable[RenderableType]:
@@ -77,7 +77,7 @@ def report_notes(found: ReportExplanation) -> list[str]:
     return notes
 
 
-def records(launches: Sequence[CountedLaunch]) -> list[dict[str, Any]]:
+def hardware_rows(launches: Sequence[CountedLaunch]) -> list[dict[str, Any]]:
     """A row per launch, for programs."""
     return [
         {"report": one.case, "kernel": one.implementation, "grid": one.grid, "block": one.block}
@@ -93,7 +93,7 @@ def hand_offs(suite: str, launches: Sequence[CountedLaunch]) -> list[str]:
     for name in dict.fromkeys(one.implementation for one in launches):
         own = [one for one in launches if one.implementation == name]
         entries = [one.kernel for one in own if one.simulated]
-        both = hand_off.profiler_commands(suite, key_words(own[0].case), name, entries)
+        both = profiler_commands.profiler_commands(suite, key_words(own[0].case), name, entries)
         found += [f"To profile and to check {name}:", f"  {both.ncu}", f"  {both.sanitizer}"]
     return found
 

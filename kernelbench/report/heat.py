@@ -32,7 +32,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Panel:
+class HeatPanel:
     title: str
     cases: Mapping[str, Words]  # in the order of the columns
     cells: Sequence[Cell]
@@ -40,7 +40,7 @@ class Panel:
 
 def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
     """A heat table of per cent of the ceiling: implementations by cases, a panel per dtype."""
-    words, cells = view.cases(run), dict[str, list[Cell]]()
+    words, cells = view.words_by_case(run), dict[str, list[Cell]]()
     shares: dict[str, list[float]] = {}
     for row in view.shown_rows(run, comparison):
         if (share := row.share_of_ceiling) is not None:
@@ -50,7 +50,7 @@ def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
     names = sorted(sorted(shares), key=lambda name: -median(shares[name]))
     cited = (row.implementation for row in comparison if row.published_speedup is not None)
     panels = [
-        Panel(f"{dtype}, cold, % of the ceiling", {cell.case: words[cell.case] for cell in of_dtype}, of_dtype)
+        HeatPanel(f"{dtype}, cold, % of the ceiling", {cell.case: words[cell.case] for cell in of_dtype}, of_dtype)
         for dtype, of_dtype in cells.items()
     ]
     return heat_figure(panels, names, {*(row.baseline for row in comparison), *cited})
@@ -61,7 +61,7 @@ def _per_cent(share: float) -> str:
     return f"{100 * share:.0f}" if share >= 0.0095 else f"{100 * share:.1f}" if share >= 0.0005 else "<0.1"
 
 
-def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[str] = ()) -> Figure:
+def heat_figure(panels: Sequence[HeatPanel], names: Sequence[str], bold: Collection[str] = ()) -> Figure:
     """Panels from top to bottom; `names` are the rows of each, `bold` those that stand out."""
     panels = [part for panel in panels for part in _parts(panel)]
     height = 0.23 * len(names) + 1.3
@@ -73,7 +73,7 @@ def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[
     return figure
 
 
-def _parts(panel: Panel) -> list[Panel]:
+def _parts(panel: HeatPanel) -> list[HeatPanel]:
     """Cut the panel into as few parts as can be read; between two stretches if one ends nearby."""
     number = -(-len(panel.cases) // CASES)
     if number == 1:
@@ -84,7 +84,7 @@ def _parts(panel: Panel) -> list[Panel]:
     for start, end in pairwise(cuts):
         cases = dict(islice(panel.cases.items(), start, end))
         title = panel.title + (", continued" if start else "")
-        parts.append(Panel(title, cases, [cell for cell in panel.cells if cell.case in cases]))
+        parts.append(HeatPanel(title, cases, [cell for cell in panel.cells if cell.case in cases]))
     return parts
 
 
@@ -93,7 +93,7 @@ def _near(place: int, ends: Sequence[int]) -> int:
     return nearest if abs(nearest - place) <= CASES // 4 else place
 
 
-def _heat_panel(axis: Axes, panel: Panel, names: Sequence[str], bold: Collection[str]) -> None:
+def _heat_panel(axis: Axes, panel: HeatPanel, names: Sequence[str], bold: Collection[str]) -> None:
     """Cells of one colour, the stronger the larger the share: opacity works on white and on black. Hatched cells have
     no number."""
     from matplotlib.patches import Rectangle

@@ -39,7 +39,7 @@ def render(found: Sequence[History], left_out: Sequence[str]) -> str:
 
 
 def _section(found: History, number: int) -> Mapping[str, Any]:
-    labels = history_text.labels_of(found)
+    labels = history_text.history_labels(found)
     return {
         "title": f"{found.suite} on {found.device}",
         "answer": history_text.answer(found),

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.compare.history import Event, History, Moment, Step, Trend
+from kernelbench.compare.history import History, LevelShift, Moment, RunShifts, Trend
 from kernelbench.core import columns
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import number_of, time_column
@@ -43,14 +43,14 @@ def when(moment: Moment) -> str:
     return f"{moment.started[:16].replace('T', ' ')} UTC"
 
 
-def event_lines(found: History, event: Event) -> list[str]:
+def event_lines(found: History, event: RunShifts) -> list[str]:
     """The rows that stepped, then what changed: in their code, and between the two runs."""
     moment = found.moments[event.moment]
     head = f"Run {event.moment + 1}, {when(moment)}: {_moved([step for _, step in event.rows])}."
     return [head, *suspects(event)]
 
 
-def _moved(steps: Sequence[Step]) -> str:
+def _moved(steps: Sequence[LevelShift]) -> str:
     """`3 rows slower by 1.2 to 4.1 %, 1 row faster by 2 %`."""
     parts = []
     for word, chosen in (
@@ -64,18 +64,18 @@ def _moved(steps: Sequence[Step]) -> str:
     return ", ".join(parts)
 
 
-def suspects(event: Event) -> list[str]:
+def suspects(event: RunShifts) -> list[str]:
     """What may be to blame."""
     codes = Counter(step.code for _, step in event.rows)
     told = [f"{number_of(count, 'row')} ({_names(event, code)}): {CODES[code]}." for code, count in codes.most_common()]
     return told + [f"What else changed: {one}." for one in event.differences]
 
 
-def _names(event: Event, code: str) -> str:
+def _names(event: RunShifts, code: str) -> str:
     return ", ".join(dict.fromkeys(trend.implementation for trend, step in event.rows if step.code == code))
 
 
-def labels_of(found: History) -> dict[str, str]:
+def history_labels(found: History) -> dict[str, str]:
     """Short names of all cases."""
     return view.case_labels({trend.case: key_words(trend.case) for trend in found.trends})
 
@@ -112,7 +112,7 @@ def trends_table(found: History, *, every: bool = False) -> RenderableType | Non
 
 def row_lines(found: History, trends: Sequence[Trend]) -> list[tuple[str, ...]]:
     """A line per trend under HEADERS; all times are in one unit."""
-    labels = labels_of(found)
+    labels = history_labels(found)
     ends = [(one.levels_s[0][2], one.levels_s[-1][2]) for one in trends]
     time = time_column(seconds for both in ends for seconds in both)
     return [
@@ -149,7 +149,7 @@ def _lines(found: History) -> Iterator[dict[str, Any]]:
 
 
 def _step_cells(
-    found: History, step: Step, differences: Mapping[tuple[int, int], Sequence[str]]
+    found: History, step: LevelShift, differences: Mapping[tuple[int, int], Sequence[str]]
 ) -> dict[str, str | float | list[str]]:
     return {
         "step": found.moments[step.moment].started,

@@ -16,14 +16,14 @@ from kernelbench.compare.comparison import Comparison, baseline_names
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
-from kernelbench.explain.records import CaseExplanation
-from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
+from kernelbench.explain.findings import CaseExplanation
+from kernelbench.report import counts, explanation, origins, page_sections, peer_texts, self_test, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import claim_story
 from kernelbench.report.drawing import Chart
-from kernelbench.report.pages import own_file, render_template, write_page
+from kernelbench.report.origins import Published
+from kernelbench.report.pages import page_asset, render_template, write_page
 from kernelbench.report.shares import PEER_CHART
-from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
 from kernelbench.runs.results import ENVIRONMENT_FILE, SAMPLES_FILE, Run, results_file
 
@@ -63,13 +63,13 @@ def render(
     with_strips: bool = True,
 ) -> str:
     """The page as text; `data` are names and addresses of the run's files."""
-    labels = view.case_labels(view.cases(run))
+    labels = view.case_labels(view.words_by_case(run))
     charts = {chart.name: chart for chart in drawn}
-    script = own_file("page.js")
+    script = page_asset("page.js")
     values = {
         "script": script,
         "script_hash": "sha256-" + base64.b64encode(hashlib.sha256(f"\n{script}\n".encode()).digest()).decode(),
-        "version": view.text(run.environment.get("kernelbench")),
+        "version": view.text_or_empty(run.environment.get("kernelbench")),
         "head": page_sections.header(run, comparison, verdicts),
         "data": data,
         "baseline": baseline_names(comparison),
@@ -89,8 +89,8 @@ def render(
         "labels": labels,
         "launches": page_sections.launch_rows(run),
         "cases": [(label, key) for key, label in labels.items()],
-        "implementations": sources.implementations(run),
-        "published": sources.published(published, run, verdicts, comparison),
+        "implementations": origins.implementation_origins(run),
+        "published": origins.published(published, run, verdicts, comparison),
         "environment": page_sections.environment(run),
         "commands": page_sections.repeat_commands(run, comparison),
     }
@@ -142,7 +142,7 @@ def safe_link(url: str) -> str:
 
 _FILTERS: Mapping[str, Callable[[Any], Any]] = {
     "link": safe_link,
-    "text": view.text,
+    "text": view.text_or_empty,
     "ratio": lambda value: "" if value is None else view.ratio(value),
     "error": lambda value: "" if value is None else f"{value:.1e}",
     "loads": lambda loads: " ".join(f"{name}={count}" for name, count in loads.items()),

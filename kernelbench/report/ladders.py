@@ -18,8 +18,8 @@ from kernelbench.report import style, view
 from kernelbench.report.palette import Look
 from kernelbench.report.style import BAD, FAINT, INK, MUTED, PAPER, SOFT
 from kernelbench.report.view import number_text
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ LEVEL = 0.99  # a step that makes it slower than this stands out
 
 
 @dataclass(frozen=True)
-class Panel:
+class LadderPanel:
     """Seconds of each step that has a time, by name."""
 
     title: str
@@ -65,18 +65,18 @@ def published_ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
     return found
 
 
-def ladder_panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel], int]:
+def ladder_panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[LadderPanel], int]:
     """Published times, then cases measured with the L2 cleared; and how many of these are not near the floor."""
     rows = _of_one_method([row for row in run.rows if row.implementation in ladder.order], run, comparison)
     above = {row.case for row in rows if not row.floor_limited}  # steps do not show near the time of an empty kernel
     times: dict[str, dict[str, float]] = {}
     for row in rows:
         if (row.case in above or not above) and any(_is_about(claim, row) for claim in ladder.claims):
-            times.setdefault(row.case, {})[row.implementation] = view.seconds(row)
+            times.setdefault(row.case, {})[row.implementation] = view.median_seconds(row)
     times = {case: of_case for case, of_case in times.items() if len(of_case) >= STEPS}
     labels = view.case_labels({row.case: row.words for row in rows if row.case in times}, number_text)
     chosen = _chosen(list(times))
-    measured = [Panel(labels[case], times[case]) for case in chosen]
+    measured = [LadderPanel(labels[case], times[case]) for case in chosen]
     return [*_published(ladder, run), *measured], len(times)
 
 
@@ -111,7 +111,7 @@ def _chosen(cases: Sequence[str]) -> list[str]:
     return [cases[round(index * (len(cases) - 1) / (CASES - 1))] for index in range(CASES)]
 
 
-def _published(ladder: Ladder, run: Run) -> list[Panel]:
+def _published(ladder: Ladder, run: Run) -> list[LadderPanel]:
     """A panel per shape and GPU that figures of these steps are from."""
     operations = {row.operation for row in run.rows}
     found: dict[str, dict[str, float]] = {}
@@ -121,10 +121,10 @@ def _published(ladder: Ladder, run: Run) -> list[Panel]:
         where = f"on {figure.device}" if figure.device and not figure.device.startswith("not ") else "GPU not stated"
         shape = f", {number_text('x'.join(map(str, figure.shape)))}" if figure.shape else ""
         found.setdefault(f"published, {where}{shape}", {})[figure.implementation] = figure.seconds
-    return [Panel(title, times, published=True) for title, times in found.items() if len(times) >= STEPS]
+    return [LadderPanel(title, times, published=True) for title, times in found.items() if len(times) >= STEPS]
 
 
-def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
+def ladder_figure(ladder: Ladder, shown: Sequence[LadderPanel], looks: Mapping[str, Look]) -> Figure:
     """A panel per case: bars of time in the published order, with the factor of each step."""
     across = min(ACROSS, len(shown))
     down = ceil(len(shown) / across)
@@ -138,7 +138,7 @@ def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Lo
     return figure
 
 
-def _panel(axis: Axes, panel: Panel, order: Sequence[str], looks: Mapping[str, Look], named: bool) -> None:
+def _panel(axis: Axes, panel: LadderPanel, order: Sequence[str], looks: Mapping[str, Look], named: bool) -> None:
     before: float | None = None
     longest, time_text = max(panel.times.values()), time_column(panel.times.values())
     for place, name in enumerate(order):

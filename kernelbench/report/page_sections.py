@@ -12,9 +12,9 @@ from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core import places
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import peer_texts, peers, strips, summary, view
-from kernelbench.report.hand_off import kept_options, without_options
-from kernelbench.runs.records import Row
+from kernelbench.report.profiler_commands import kept_options, strip_options
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 _OF_A_PART, _FLAGS_OF_A_PART = ("--part", "--out", "--device"), ("--resume",)  # options of `kernelbench run`
 _UNITS: Mapping[str, Callable[[float], str]] = {
@@ -27,26 +27,26 @@ _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{4,}\b")
 
 def header(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
-    environment, cases = run.environment, view.cases(run)
+    environment, cases = run.environment, view.words_by_case(run)
     counts = Counter(view.shown_status(row.status, row.role) for row in run.rows)
     troubles = ("wrong", "failed", "unsupported", "skipped", view.AS_EXPECTED)
     limits = environment.get("limits") or {}
     return {
-        "title": view.text(environment.get("title")) or run.suite,
+        "title": view.text_or_empty(environment.get("title")) or run.suite,
         "suite": run.suite,
         "device": run.device,
         "simulated": run.simulated,
-        "date": view.text(environment.get("started"))[:10],
+        "date": view.text_or_empty(environment.get("started"))[:10],
         "answer": _answer(run, comparison, verdicts),
         "cases": len(cases),
-        "implementations": len(view.implementations(run)),
+        "implementations": len(view.implementation_names(run)),
         "measured": counts["ok"],
         "troubles": [f"{counts[status]} {status}" for status in troubles if counts[status]],
         "alarm": bool(counts["wrong"] or counts["failed"]),
         "floor": time_text(limits.get("floor_s")),
         "graph_floor": time_text(limits.get("graph_floor_s")),
         "ceiling": rate_text(limits.get("dram_bytes_per_s")),
-        "ceiling_copy": view.text(limits.get("dram_copy")),
+        "ceiling_copy": view.text_or_empty(limits.get("dram_copy")),
         "l2": rate_text(limits.get("l2_bytes_per_s")),
         "common": view.shared_words(cases),
         "stopped": run.stopped,
@@ -56,8 +56,14 @@ def header(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -
 def _answer(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> str:
     """On the simulator only some claims can be judged; the others are not worth a sentence each."""
     if not run.simulated:
-        found = [] if verdicts else peers.pairs(run)
-        said = [peer_texts.ahead(found)] if found else [] if verdicts else summary.run_headline(run, comparison, ())
+        found = [] if verdicts else peers.peer_cases(run)
+        said = (
+            [peer_texts.peers_headline(found)]
+            if found
+            else []
+            if verdicts
+            else summary.run_headline(run, comparison, ())
+        )
         return " ".join(said) or view.claims_answer(verdicts, run.device)
     judged = [one for one in verdicts if one.verdict != NOT_DECIDED]
     rest = len(verdicts) - len(judged)
@@ -91,7 +97,7 @@ def _time_cells(row: Row) -> dict[str, str]:
         "half": "" if median is None or low is None or high is None else f"{50 * (high - low) / median:.2f}",
         "share": "" if row.share_of_ceiling is None else f"{100 * row.share_of_ceiling:.0f}",
         "bandwidth": "" if bandwidth is None else f"{bandwidth / 1e9:.0f}",
-        "samples": view.text(row.samples),
+        "samples": view.text_or_empty(row.samples),
         "range": f"5 % below {time_text(row.p5_s)}, 5 % above {time_text(row.p95_s)}",
     }
 
@@ -174,15 +180,15 @@ def _short(value: Any) -> str:
 
 def repeat_commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
     """What to type to get this again, on this GPU or another."""
-    words = view.text(run.environment.get("command"))
+    words = view.text_or_empty(run.environment.get("command"))
     joined = "shared" in run.environment  # of parts, whose own options say nothing of the whole
     device = _device(words) if run.simulated else []
-    baseline = baseline_names(comparison) or view.text(run.environment.get("baseline"))
+    baseline = baseline_names(comparison) or view.text_or_empty(run.environment.get("baseline"))
     several = step_of(run) or ", " in baseline  # each operation has its own
     against = ["--baseline", baseline] if baseline and not several else []
     folder = places.as_typed(run.folder)
     lines = [
-        ("as it was run", without_options(words, _OF_A_PART, _FLAGS_OF_A_PART) if joined else words),
+        ("as it was run", strip_options(words, _OF_A_PART, _FLAGS_OF_A_PART) if joined else words),
         ("measure again", shlex.join(["kernelbench", "run", run.suite, *device])),
         ("compare", shlex.join(["kernelbench", "compare", folder, *against])),
         ("this page", shlex.join(["kernelbench", "report", folder])),

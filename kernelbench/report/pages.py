@@ -15,7 +15,7 @@ _HERE = Path(__file__).parent
 _NONE: Mapping[str, Any] = {}
 
 
-def own_file(name: str) -> Any:
+def page_asset(name: str) -> Any:
     """A file of this folder, which a template takes as it is."""
     from markupsafe import Markup
 
@@ -41,7 +41,7 @@ def render_template(
     templates.filters.update(
         filters, drawing=lambda chart: inline_chart(chart.svg, chart.name, f"{chart.title}. {chart.caption}")
     )
-    return templates.get_template(template).render(values, css=own_file("page.css"))
+    return templates.get_template(template).render(values, css=page_asset("page.css"))
 
 
 def write_page(out: Path, text: str, beside: Mapping[str, str] = _NONE) -> Path:

@@ -30,7 +30,7 @@ class Look:
 
 def looks(run: Run, comparison: Comparison) -> Mapping[str, Look]:
     """Colours by implementation. Our own, the baseline, names with published figures and the fastest have a hue."""
-    colours = style.colours(list(dict.fromkeys([*peers.ours(run), *view.highlights(run, comparison)])))
+    colours = style.colours(list(dict.fromkeys([*peers.own_kernels(run), *view.highlights(run, comparison)])))
     yardsticks = {row.implementation for row in run.rows if row.role == "yardstick"} | {copies.BEST}
     return {
         name: Look(
@@ -39,5 +39,5 @@ def looks(run: Run, comparison: Comparison) -> Mapping[str, Look]:
             name in colours and name not in yardsticks,
             name in yardsticks,
         )
-        for number, name in enumerate(dict.fromkeys([*view.implementations(run), copies.BEST]))
+        for number, name in enumerate(dict.fromkeys([*view.implementation_names(run), copies.BEST]))
     }

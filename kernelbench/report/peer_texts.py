@@ -8,8 +8,8 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.units import number_of, share_text, time_column
-from kernelbench.report import copies, peers, sources, view
-from kernelbench.report.peers import Pair, Side
+from kernelbench.report import copies, origins, peers, view
+from kernelbench.report.peers import PeerCase, PeerTime
 from kernelbench.report.tables import RIGHT, TEXT, new_table
 from kernelbench.runs.results import Run
 
@@ -40,7 +40,7 @@ MEANING = (
 )
 
 
-def ahead(found: Sequence[Pair]) -> str:
+def peers_headline(found: Sequence[PeerCase]) -> str:
     """Who is ahead, in a sentence: geometric means over the cases that two sides have in common."""
     every = peers.ratios(found)
     faster = {name: of_name for name, of_name in every.items() if geometric_mean(of_name) < 1}
@@ -60,7 +60,7 @@ def _of(number: int, total: int) -> str:
     return f"{number or 'none'} of {total} peers" if number < total else f"all {total} peers"
 
 
-def peer_sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
+def peer_sentences(run: Run, found: Sequence[PeerCase], labels: Mapping[str, str]) -> list[str]:
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
     in_mean = view.ratio_text(geometric_mean([pair.ahead for pair in found]))
@@ -75,15 +75,15 @@ def peer_sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -
             f"Ours is at least {_share(lowest.share)} times as fast as the copy ({labels[lowest.case]}); "
             f"the yardstick is {copies.note(run)}."
         )
-    if steps := peers.falls(found, (curve for drawn in peers.curves(run).values() for curve in drawn)):
+    if steps := peers.sweep_drops(found, (curve for drawn in peers.curves(run).values() for curve in drawn)):
         fall, case = max(steps)
         lines.append(f"From one size to the next it falls by at most {share_text(fall)} ({labels[case]}).")
     return [*lines, *_grades(found)]
 
 
-def _grades(found: Sequence[Pair]) -> list[str]:
+def _grades(found: Sequence[PeerCase]) -> list[str]:
     """A sentence per library that is graded on a case."""
-    graded: dict[str, list[tuple[Side, Side]]] = {}
+    graded: dict[str, list[tuple[PeerTime, PeerTime]]] = {}
     ran = Counter(side.name for pair in found for side in pair.peers)
     for pair in found:
         for side in pair.peers:
@@ -96,7 +96,7 @@ def _grades(found: Sequence[Pair]) -> list[str]:
     ]
 
 
-def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
+def case_lines(found: Sequence[PeerCase], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
     """A line per case, under CASE_HEADERS."""
     time = time_column(side.seconds for pair in found for side in (pair.ours, pair.best))
     return [
@@ -109,9 +109,9 @@ def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[s
     ]  # fmt: skip
 
 
-def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
+def peer_lines(run: Run, found: Sequence[PeerCase]) -> list[tuple[str, ...]]:
     """A line per peer, the nearest first, under PEER_HEADERS."""
-    errors: dict[str, list[Side]] = {}
+    errors: dict[str, list[PeerTime]] = {}
     for pair in found:
         for side in (pair.ours, *pair.peers):
             errors.setdefault(side.name, []).append(side)
@@ -125,17 +125,17 @@ def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
         least = view.ratio_text(min(of_name))
         lines.append(
             (name, str(len(of_name)), str(best), view.ratio_text(geometric_mean(of_name)), least, _error(*errors[name]),
-             sources.version(run, name))
+             origins.version(run, name))
         )  # fmt: skip
     return lines
 
 
 def section(run: Run) -> dict[str, Any] | None:
-    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
+    found, labels = peers.peer_cases(run), view.case_labels(view.words_by_case(run))
     if not found:
         return None
     return {
-        "ahead": ahead(found),
+        "ahead": peers_headline(found),
         "sentences": peer_sentences(run, found, labels),
         "tables": ((PEER_HEADERS, peer_lines(run, found)), (CASE_HEADERS, case_lines(found, labels))),
         "classes": {
@@ -151,7 +151,7 @@ def table(run: Run) -> RenderableType | None:
     from rich.console import Group
     from rich.text import Text
 
-    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
+    found, labels = peers.peer_cases(run), view.case_labels(view.words_by_case(run))
     if not found:
         return None
     single = len({pair.ours.name for pair in found}) == 1
@@ -171,7 +171,7 @@ def _share(share: float | None) -> str:
     return "" if share is None else f"{share:.2f}"
 
 
-def _error(*sides: Side) -> str:
+def _error(*sides: PeerTime) -> str:
     """The largest error; in ulp, too, where a library is graded."""
     known = [side for side in sides if side.error is not None]
     if not known:
@@ -181,6 +181,6 @@ def _error(*sides: Side) -> str:
     return f"{largest.error:.0e}{FAST if largest.fast else ''}" + (f" {_ulp(graded)}" if graded else "")
 
 
-def _ulp(sides: Sequence[Side]) -> str:
+def _ulp(sides: Sequence[PeerTime]) -> str:
     known = [side.ulp for side in sides if side.ulp is not None]
     return f"{max(known):.2g} ulp" if known else "unknown ulp"

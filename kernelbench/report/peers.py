@@ -13,8 +13,8 @@ from statistics import geometric_mean
 from kernelbench.core.records import WRITTEN_HERE, shared_method
 from kernelbench.report import copies, view
 from kernelbench.report.case_axis import Curve
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 POINTS = 5  # fewest sizes of a curve
 MANY = 25  # with more sizes a curve is a sweep, along which neighbours should not leap
@@ -23,7 +23,7 @@ _SHAPE = ("shape", "axis")  # words of a case that its size determines
 
 
 @dataclass(frozen=True)
-class Side:
+class PeerTime:
     """One implementation on a case."""
 
     name: str
@@ -36,13 +36,13 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PeerCase:
     """A case. `ours`: by the method of the best peer. `peers`: in the run's order. `share`: the copy's time / ours."""
 
     case: str
-    ours: Side
-    best: Side
-    peers: Sequence[Side]
+    ours: PeerTime
+    best: PeerTime
+    peers: Sequence[PeerTime]
     share: float | None
 
     @property
@@ -50,7 +50,7 @@ class Pair:
         return self.best.ratio
 
 
-def ours(run: Run) -> list[str]:
+def own_kernels(run: Run) -> list[str]:
     """Our own kernels; none if the run's baseline is not a library."""
     roles = {row.implementation: row.role for row in run.rows}
     if run.simulated or roles.get(str(run.environment.get("baseline"))) != "peer":
@@ -60,9 +60,9 @@ def ours(run: Run) -> list[str]:
     return [name for name, role in roles.items() if role == "kernel" and origins[name] == WRITTEN_HERE]
 
 
-def pairs(run: Run) -> list[Pair]:
+def peer_cases(run: Run) -> list[PeerCase]:
     """A pair per case in which one of our kernels and a peer have a time."""
-    own = ours(run)
+    own = own_kernels(run)
     cases: dict[str, dict[str, ByMethod]] = {}
     for row in copies.with_best_copy(run, run.rows) if own else ():
         if row.status == "ok" and row.cache == "cold":
@@ -71,14 +71,14 @@ def pairs(run: Run) -> list[Pair]:
     return [pair for pair in found if pair is not None]
 
 
-def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair | None:
+def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> PeerCase | None:
     kernels = [timed[name] for name in own if name in timed]
     known = shared_method(*kernels) if kernels else None
     if known is None:
         return None
-    _, fastest = min((view.seconds(methods[known]), place) for place, methods in enumerate(kernels))
+    _, fastest = min((view.median_seconds(methods[known]), place) for place, methods in enumerate(kernels))
     mine = kernels[fastest]
-    held: dict[str, list[tuple[Side, str]]] = {}  # by role, each with the method that both have
+    held: dict[str, list[tuple[PeerTime, str]]] = {}  # by role, each with the method that both have
     for methods in timed.values():
         if both := shared_method(methods, mine):
             held.setdefault(methods[both].role, []).append((_side(methods, mine, both), both))
@@ -86,15 +86,15 @@ def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair 
         return None
     best, method = min(held["peer"], key=lambda side: side[0].ratio)
     share = min((side.ratio for side, _ in held.get("yardstick", ())), default=None)
-    return Pair(case, _side(mine, mine, method), best, [side for side, _ in held["peer"]], share)
+    return PeerCase(case, _side(mine, mine, method), best, [side for side, _ in held["peer"]], share)
 
 
-def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
+def _side(methods: ByMethod, mine: ByMethod, method: str) -> PeerTime:
     row = methods[method]
-    ratio = view.seconds(row) / view.seconds(mine[method])
-    return Side(
+    ratio = view.median_seconds(row) / view.median_seconds(mine[method])
+    return PeerTime(
         row.implementation,
-        view.seconds(row),
+        view.median_seconds(row),
         ratio,
         row.max_absolute_error,
         row.arithmetic == "fast",
@@ -106,11 +106,11 @@ def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
 def curves(run: Run) -> dict[str, list[Curve]]:
     """Cases that differ only in one axis and in the shape that it makes, by axis; none without a peer beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    for case, words in view.cases(run).items() if ours(run) else ():
+    for case, words in view.words_by_case(run).items() if own_kernels(run) else ():
         sizes = [name for name, value in words.items() if name not in view.WITHOUT_SIZE and value.isdigit()]
         if len(sizes) == 1:
             along, value = sizes[0], words[sizes[0]]
-            rest = " ".join(view.word_texts(dict(view.without(words, along, *_SHAPE))))
+            rest = " ".join(view.word_texts(dict(view.other_words(words, along, *_SHAPE))))
             found.setdefault(along, {}).setdefault(rest, {})[float(value)] = case
     kept = {
         along: [Curve(rest, dict(sorted(points.items()))) for rest, points in groups.items() if len(points) >= POINTS]
@@ -119,7 +119,7 @@ def curves(run: Run) -> dict[str, list[Curve]]:
     return {along: some for along, some in kept.items() if some}
 
 
-def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, str]]:
+def sweep_drops(found: Sequence[PeerCase], drawn: Iterable[Curve]) -> list[tuple[float, str]]:
     """Per two neighbours on a sweep: how far the lower share of the copy is below the other, and its case."""
     shares = {pair.case: pair.share for pair in found if pair.share is not None}
     steps = []
@@ -131,7 +131,7 @@ def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, st
     return steps
 
 
-def ratios(found: Sequence[Pair]) -> dict[str, list[float]]:
+def ratios(found: Sequence[PeerCase]) -> dict[str, list[float]]:
     """Per peer its time over ours on the cases that both have, the nearest peer first."""
     of_peers: dict[str, list[float]] = {}
     for pair in found:

@@ -19,7 +19,7 @@ MEANING = (
 )
 
 
-def found(run: Run) -> Mapping[str, Any] | None:
+def self_test_figures(run: Run) -> Mapping[str, Any] | None:
     """The figures of environment.json; None if the run is no self-test, or was stopped too early."""
     test = run.environment.get("self_test") or {}
     return test if test.get("rows") else None
@@ -35,19 +35,23 @@ def self_test_sentences(test: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"Drift from the first half of the rounds to the second: {_percent(drift)}, median over the rows{tail}."
         )
-    return lines + [f"False: {view.text(one)}" for one in test.get("false_rows") or ()]
+    return lines + [f"False: {view.text_or_empty(one)}" for one in test.get("false_rows") or ()]
 
 
 def lengths(test: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """A line per length of kernel, under HEADERS."""
     return [
-        (_length_text(one), view.text(one.get("rows")), *(_percent(one.get(key)) for key in ("within", "detectable")))
+        (
+            _length_text(one),
+            view.text_or_empty(one.get("rows")),
+            *(_percent(one.get(key)) for key in ("within", "detectable")),
+        )
         for one in test.get("lengths") or ()
     ]
 
 
 def section(run: Run) -> dict[str, Any] | None:
-    test = found(run)
+    test = self_test_figures(run)
     if test is None:
         return None
     return {"sentences": self_test_sentences(test), "headers": HEADERS, "rows": lengths(test), "meaning": MEANING}

@@ -37,7 +37,7 @@ class Family:
 def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
     """The families that claims of kind `near_best` or `level` are about."""
     present = {row.implementation for row in run.rows if row.status == "ok"}
-    baseline = view.text(run.environment.get("baseline"))
+    baseline = view.text_or_empty(run.environment.get("baseline"))
     found: dict[tuple[str, str], Family] = {}
     for claim in claims:
         stated = claim.document.get("claim", {})
@@ -67,8 +67,8 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
     """A row of panels per dtype, a panel per family, a line per case."""
     times: dict[str, dict[str, dict[str, float]]] = {}  # by dtype, case and implementation
     for row in view.shown_rows(run, comparison, cache):
-        times.setdefault(row.dtype, {}).setdefault(row.case, {})[row.implementation] = view.seconds(row)
-    words = view.cases(run)
+        times.setdefault(row.dtype, {}).setdefault(row.case, {})[row.implementation] = view.median_seconds(row)
+    words = view.words_by_case(run)
     looks = _looks({case: words[case] for of_dtype in times.values() for case in of_dtype})
     with style.new_figure(2.6 * len(times) + 0.5) as figure:
         grid = figure.subplots(len(times), len(shown), squeeze=False, sharey="row")
@@ -92,7 +92,7 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
 def _looks(cases: Mapping[str, view.Words]) -> dict[str, dict[str, Any]]:
     """Cases that differ in their dtype alone look alike: each dtype has panels of its own. One hue for all, the fainter
     the later: colours are the names of implementations."""
-    sizes = {case: view.without(words, "dtype") for case, words in cases.items()}
+    sizes = {case: view.other_words(words, "dtype") for case, words in cases.items()}
     labels = view.case_labels({size: dict(size) for size in sizes.values()}, view.number_text)
     distinct = list(labels)
     return {

@@ -12,9 +12,9 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.core.units import number_of
 from kernelbench.report import copies, palette, peers, style, sweeps, view
 from kernelbench.report.case_axis import Curve
-from kernelbench.report.lines import Name, named_panels, names_beside
+from kernelbench.report.line_charts import Name, named_panels, names_beside
 from kernelbench.report.palette import Look
-from kernelbench.report.peers import Pair
+from kernelbench.report.peers import PeerCase
 from kernelbench.report.speedups import ratio_axis
 from kernelbench.report.style import FAINT, INK, PAPER, SOFT
 from kernelbench.runs.results import Run
@@ -34,7 +34,7 @@ TOP = 1.15  # highest share that a panel shows
 Shares = Mapping[str, Mapping[str, float]]  # by case, then implementation
 
 
-def peer_figure(found: Sequence[Pair], looks: Mapping[str, Look]) -> Figure:
+def peer_figure(found: Sequence[PeerCase], looks: Mapping[str, Look]) -> Figure:
     """A line per peer, the nearest first; beside it the mean and over how many cases."""
     ratios = peers.ratios(found)
     with style.new_figure(ROW * max(len(ratios), 2) + REST) as figure:
@@ -90,7 +90,7 @@ def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         if row.role != "yardstick" and (copy := best.get((row.case, row.cache, row.method))):
-            found.setdefault(row.case, {})[row.implementation] = view.seconds(copy) / view.seconds(row)
+            found.setdefault(row.case, {})[row.implementation] = view.median_seconds(copy) / view.median_seconds(row)
     return found
 
 

@@ -10,7 +10,7 @@ from kernelbench.compare.comparison import ComparedRow, Comparison, baseline_nam
 from kernelbench.compare.ledger_values import NOT_STATED
 from kernelbench.report import palette, style, view
 from kernelbench.report.case_axis import laid_out
-from kernelbench.report.lines import Mark, Name, Place, draw, named_panels, names_beside, names_of, settle
+from kernelbench.report.line_charts import Mark, Name, PlottedPoint, draw, named_panels, names_beside, names_of, settle
 from kernelbench.report.style import INK, SOFT
 from kernelbench.runs.results import Run
 
@@ -39,7 +39,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         panels.setdefault(dtypes[row.case], []).append(row)
     devices = list(dict.fromkeys(_published_on(row) for row in rows if row.published_speedup))
     names = {row.implementation for row in rows} | set(devices)
-    words = view.cases(run)
+    words = view.words_by_case(run)
     with style.house_style():
         figure, axes = named_panels(max(len(panels), 1), HEIGHTS[min(len(panels), len(HEIGHTS)) - 1], names)
         drawn = []
@@ -73,7 +73,11 @@ def _published_on(row: ComparedRow) -> str:
 
 
 def _published(
-    axis: Axes, rows: Sequence[ComparedRow], places: Sequence[Place], devices: Sequence[str], colours: dict[str, str]
+    axis: Axes,
+    rows: Sequence[ComparedRow],
+    places: Sequence[PlottedPoint],
+    devices: Sequence[str],
+    colours: dict[str, str],
 ) -> None:
     """The intervals of what was measured, and published figures joined to them."""
     at = {(place.mark.case, place.mark.name): place.x for place in places}
@@ -98,7 +102,7 @@ def _published(
                 )  # fmt: skip
 
 
-def _published_names(rows: Sequence[ComparedRow], places: Sequence[Place], devices: Sequence[str]) -> list[Name]:
+def _published_names(rows: Sequence[ComparedRow], places: Sequence[PlottedPoint], devices: Sequence[str]) -> list[Name]:
     """What each kind of marker is, beside the last of its kind."""
     at = {(place.mark.case, place.mark.name): place.x for place in places}
     last = {_published_on(row): row for row in sorted(rows, key=lambda row: at[row.case, row.implementation])

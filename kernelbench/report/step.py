@@ -29,7 +29,7 @@ def title(summed: StepSum) -> str:
     return "Time per step, every call with the L2 cleared"
 
 
-def text(summed: StepSum, amount: Amount | None) -> str:
+def amount_text(summed: StepSum, amount: Amount | None) -> str:
     if amount is None:
         return ""
     return time_text(amount.value) if summed.unit == "s" else bytes_text(amount.value)
@@ -38,12 +38,12 @@ def text(summed: StepSum, amount: Amount | None) -> str:
 def _column(summed: StepSum) -> Callable[[Amount | None], str]:
     """How the amounts of the table are written: times all in one unit."""
     if summed.unit != "s":
-        return lambda amount: text(summed, amount)
+        return lambda amount: amount_text(summed, amount)
     time = time_column(amount.value for one in summed.parts for amount in one.amounts.values() if amount)
     return lambda amount: time(amount.value if amount else None)
 
 
-def lines(summed: StepSum) -> list[tuple[str, ...]]:
+def part_rows(summed: StepSum) -> list[tuple[str, ...]]:
     """Cells by HEADERS, a line per part: '-' if it was not measured, empty on a side without that part."""
     written, found = _column(summed), []
     for one in summed.parts:
@@ -87,7 +87,7 @@ def table(summed: StepSum) -> RenderableType:
 
     headers = ("calls", "unfused\none call", "fused\none call", "unfused\nper step", "fused\nper step")
     shown = new_table(title(summed), [("part", {"max_width": 38}), *table_columns(RIGHT, *headers)])
-    for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in lines(summed):
+    for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in part_rows(summed):
         shown.add((name, "bold"), calls, unfused, fused)
         shown.add(f"  {case}", "", unfused_call, fused_call, *sums)
     shown.add_section()
@@ -110,7 +110,7 @@ def section(summed: StepSum | None) -> dict[str, Any] | None:
             f"{'n' if place in NUMBERS else 'name'}{' spare' if place in SPARE else ''}"
             for place in range(len(HEADERS))
         ],
-        "lines": [*lines(summed), totals(summed)],
+        "lines": [*part_rows(summed), totals(summed)],
         "remarks": remarks(summed),
     }
 
@@ -130,8 +130,8 @@ def figure(summed: StepSum) -> Figure:
                 continue
             _bar(axis, place, side, summed, parts)
             axis.annotate(
-                text(summed, total), (total.value, place), xytext=(4, 0), textcoords="offset points", va="center",
-                fontsize=9, color=INK,
+                amount_text(summed, total), (total.value, place), xytext=(4, 0), textcoords="offset points",
+                va="center", fontsize=9, color=INK,
             )  # fmt: skip
         _settle(axis, summed)
         drawn.legend(loc="outside upper left", ncols=6, frameon=False, fontsize=8.5, handlelength=1.2)
@@ -175,6 +175,6 @@ def _settle(axis: Axes, summed: StepSum) -> None:
     axis.set_ylim(len(SIDES) - 0.5, -0.5)
     longest = max((total.value for side in SIDES if (total := summed.total(side))), default=1.0)
     axis.set_xlim(0, 1.12 * longest)
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(summed, Amount(value, value, value))))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: amount_text(summed, Amount(value, value, value))))
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)

@@ -26,8 +26,8 @@ MOST_CITED = 2  # implementations with published times that the headline names
 def run_headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """How many claims hold, and how much faster the best implementation is."""
     lines = [view.claims_answer(verdicts, run.device)] if verdicts and not run.simulated else []
-    if found := peers.pairs(run):
-        return lines + peer_texts.peer_sentences(run, found, view.case_labels(view.cases(run)))
+    if found := peers.peer_cases(run):
+        return lines + peer_texts.peer_sentences(run, found, view.case_labels(view.words_by_case(run)))
     if summed := sum_of(run):
         return lines + step.remarks(summed)[:1]
     return lines + _speeds(run, comparison)

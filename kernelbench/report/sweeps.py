@@ -45,7 +45,7 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        return file_name(self.along)
+        return name_in_file(self.along)
 
     @property
     def metrics(self) -> list[str]:
@@ -53,7 +53,7 @@ class Sweep:
         return list(dict.fromkeys(one.metric for claim in self.claims for one in claim_statements(claim)))
 
 
-def file_name(along: str) -> str:
+def name_in_file(along: str) -> str:
     """A parameter's name as part of a file's."""
     return re.sub(r"[^\w-]", "-", along)
 
@@ -73,7 +73,7 @@ def _curves(cases: Mapping[str, Words], along: str) -> list[Curve]:
     for case, words in cases.items():
         value = words.get(along, "")
         if value.lstrip("-").isdigit():
-            groups.setdefault(view.without(words, along), {})[float(value)] = case
+            groups.setdefault(view.other_words(words, along), {})[float(value)] = case
     kept = {rest: dict(sorted(points.items())) for rest, points in groups.items() if len(points) >= POINTS}
     titles = view.case_labels({rest: dict(rest) for rest in kept}, number_text)
     return [Curve(titles[rest], points, dict(rest)) for rest, points in kept.items()]
@@ -91,7 +91,7 @@ def sweep_figure(run: Run, comparison: Comparison, sweep: Sweep, cache: str, cou
     spare = [*yardsticks][1:]  # of several copies the best is drawn, and one of their counts
     cases = [case for curve in curves for case in curve.points.values()]
     drawn = {name for table in (rates, counted) for case in cases for name in table.get(case, {})}
-    known = (name for name in view.implementations(run) if name not in spare)
+    known = (name for name in view.implementation_names(run) if name not in spare)
     names = [name for name in (*known, copies.BEST) if name in drawn]
     kinds = (["rate"] if cache else []) + metrics
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]

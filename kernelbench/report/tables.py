@@ -10,7 +10,7 @@ from kernelbench.report import view
 from kernelbench.report.fitting import Cell, ForWidth, Options, Table
 
 if TYPE_CHECKING:
-    from kernelbench.compare.changes import Judged
+    from kernelbench.compare.changes import JudgedRow
     from kernelbench.compare.comparison import ComparedRow
     from kernelbench.core.records import Check
 
@@ -27,7 +27,7 @@ WORD: Options = {"no_wrap": True}
 NUMBER: Options = {"justify": "right", "no_wrap": True}
 RIGHT: Options = {"justify": "right"}
 SHARE = "error,\nshare of\nallowed"
-InCase = TypeVar("InCase", "ComparedRow", "Judged")
+InCase = TypeVar("InCase", "ComparedRow", "JudgedRow")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def reasons_table(groups: Iterable[view.ReasonGroup], labels: Mapping[str, str],
 
 def list_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:
     """Any rows of text under headers; numbers are aligned right."""
-    lines = [list(map(view.text, row)) for row in rows]
+    lines = [list(map(view.text_or_empty, row)) for row in rows]
     kinds = []
     for position, header in enumerate(headers):
         numeric = bool(rows) and all(isinstance(row[position], int | float) for row in rows)

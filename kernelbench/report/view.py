@@ -12,11 +12,11 @@ from statistics import median, mode
 from typing import TypeVar
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimPart, ClaimVerdict, Outcome
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.units import digits, number_of
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 VERBS: Mapping[Outcome, tuple[str, str]] = {  # for one claim and for several
     "holds": ("holds", "hold"),
@@ -32,7 +32,7 @@ Words = Mapping[str, str]  # of a case, by name: its axes, shape, axis, dtype, p
 Key = TypeVar("Key", bound=Hashable)
 
 
-def text(value: object) -> str:
+def text_or_empty(value: object) -> str:
     """A value as text; '' for None."""
     return "" if value is None else str(value)
 
@@ -96,7 +96,7 @@ def _label(words: Words, case: Words, number: Callable[[str], str]) -> str:
     return " ".join(word_texts(words, number)) or _full_text(case.items())
 
 
-def without(words: Words, *names: str) -> tuple[tuple[str, str], ...]:
+def other_words(words: Words, *names: str) -> tuple[tuple[str, str], ...]:
     """All words but these: what cases that differ only in these share."""
     return tuple((name, value) for name, value in words.items() if name not in names)
 
@@ -105,12 +105,12 @@ def _full_text(words: Iterable[tuple[str, str]]) -> str:
     return " ".join(f"{name}={value}" for name, value in words)
 
 
-def cases(run: Run) -> dict[str, Words]:
+def words_by_case(run: Run) -> dict[str, Words]:
     """The words of each case by its key, in the run's order."""
     return {row.case: row.words for row in run.rows}
 
 
-def implementations(run: Run) -> list[str]:
+def implementation_names(run: Run) -> list[str]:
     """Their names, in the run's order."""
     return list(dict.fromkeys(row.implementation for row in run.rows))
 
@@ -153,7 +153,7 @@ def shown_rows(run: Run, comparison: Comparison = (), cache: str = "") -> list[R
     ]
 
 
-def seconds(row: Row) -> float:
+def median_seconds(row: Row) -> float:
     """The median time of a row that `shown_rows` has."""
     assert row.median_s is not None, row
     return row.median_s
@@ -273,7 +273,7 @@ def broken_text(broken: int, total: int) -> str:
     return f"{broken} of {number_of(total, 'row')} {'is' if broken == 1 else 'are'} wrong or failed"
 
 
-def asked_by(part: Part) -> str:
+def asked_by(part: ClaimPart) -> str:
     """`stated: “twice as fast”`, `set here: two runs differ by as much`."""
     return f"{part.by}: " + (f"“{part.words}”" if part.by == "stated" else part.words)
 

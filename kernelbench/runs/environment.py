@@ -42,7 +42,7 @@ def start_environment(
     operation; `arguments`: the command line.
     """
     planned = [one.implementation for plan in plans for one in plan.planned]
-    calls, tuned = calls_text(planned, own), tuned_text(plans)
+    calls, tuned = call_hashes(planned, own), tuned_values(plans)
     return {
         "kernelbench": kernelbench.__version__,
         "git_commit": git_commit(),
@@ -61,14 +61,14 @@ def start_environment(
         "versions": {"python": platform.python_version(), **_package_versions()},
         "device": dict(device),
         "limits": asdict(limits) if limits else {},
-        "implementations": implementations_text(one for one in planned if one.name not in (twins or {})),
+        "implementations": describe_implementations(one for one in planned if one.name not in (twins or {})),
         **({"calls": calls} if calls else {}),
         **({"self_test": {"twins": dict(twins)}} if twins is not None else {}),
         **({"tuned": tuned} if tuned else {}),
     }
 
 
-def implementations_text(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
+def describe_implementations(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
     """Summary, role and origin of each, so that the report of a run needs no kernel folder. Names are unique only
     within an operation; with several operations, each name gets its operation as a prefix, as in `relu/packed`."""
     found = list(implementations)
@@ -84,7 +84,7 @@ def implementations_text(implementations: Iterable[Implementation]) -> Mapping[s
     }
 
 
-def calls_text(implementations: Iterable[Implementation], own: Mapping[str, Collection[str]]) -> dict[str, str]:
+def call_hashes(implementations: Iterable[Implementation], own: Mapping[str, Collection[str]]) -> dict[str, str]:
     """The hash of the file of each library call in the user's folders, which has no binary to identify its rows."""
     found: dict[str, str] = {}
     for one in implementations:
@@ -95,7 +95,7 @@ def calls_text(implementations: Iterable[Implementation], own: Mapping[str, Coll
     return found
 
 
-def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
+def tuned_values(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
     """Values from tables, by implementation and case, for environment.json."""
     found: dict[str, dict[str, dict[str, int]]] = {}
     for plan in plans:

@@ -30,7 +30,7 @@ def read_text(path: Path, limit: int, *, cut: bool = False) -> str:
     which may lead out of the run's folder. With `cut`, a packed file that was cut off is read as far as it goes; its
     last line then has no end, like that of a plain file that was cut off."""
     if path.suffix != ".gz":
-        return _decoded(path, _read(path, limit))
+        return _decoded(path, _read_bounded(path, limit))
     data, whole = read_unpacked(path, limit)
     if not (whole or cut):
         raise ResultsError(f"{path}: its end is cut off")
@@ -58,7 +58,7 @@ def read_unpacked(path: Path, limit: int, advice: str = "") -> tuple[bytes, bool
     return (data, True) if whole else (data[: data.rfind(b"\n") + 1], False)
 
 
-def _read(path: Path, limit: int) -> bytes:
+def _read_bounded(path: Path, limit: int) -> bytes:
     _require_regular(path)
     try:
         with path.open("rb") as file:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
-from kernelbench.runs.records import RESULTS, Row
 from kernelbench.runs.row_checks import cell_text, read_cells, read_rows, require_suite
+from kernelbench.runs.row_records import RESULTS, Row
 from kernelbench.runs.samples import (
     RowKey,
     Sample,

@@ -12,8 +12,8 @@ from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Planned
 from kernelbench.runs.contents import suite_contradictions, suite_differences
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
+from kernelbench.runs.row_records import Row
 from kernelbench.runs.rows import launches_cell
 
 if TYPE_CHECKING:

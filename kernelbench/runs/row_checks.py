@@ -13,7 +13,7 @@ from kernelbench.core.operations import read_shape
 from kernelbench.core.texts import MAX_TEXT, csv_cell, from_cell, kept_text, one_line
 from kernelbench.core.units import number_of
 from kernelbench.runs.files import MAX_RESULTS_BYTES
-from kernelbench.runs.records import RESULTS, TEXTS, Row, row_of
+from kernelbench.runs.row_records import RESULTS, TEXTS, Row, row_of
 
 _COLUMNS = {one.name: one for one in RESULTS}
 _CHOICES = {one.name: one.choices for one in RESULTS if one.choices}

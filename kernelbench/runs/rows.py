@@ -12,8 +12,8 @@ from kernelbench.core.launch_texts import input_loads, launches_text
 from kernelbench.core.operations import shape_text
 from kernelbench.core.records import Check, LaunchPlan, Limits, Measurement, Operation, Result
 from kernelbench.core.texts import kept_text
-from kernelbench.runs.records import Row
 from kernelbench.runs.row_checks import row_problem
+from kernelbench.runs.row_records import Row
 from kernelbench.runs.samples import LEFT_OUT, Sample
 
 _FIELDS = {one.name for one in fields(Row)}

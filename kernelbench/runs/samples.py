@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy
     import pandas
 
-    from kernelbench.runs.records import Row
+    from kernelbench.runs.row_records import Row
 
 Sample = tuple[str, str, str, str, int, str]
 RowKey = tuple[str, str, str, str]  # case, implementation, cache, method

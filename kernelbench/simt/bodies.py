@@ -81,8 +81,8 @@ class Body:
                 return ir.Label(self.name(operand.name))
             case ir.Not():
                 return ir.Not(self.register(operand.register))
-            case ir.Pair():
-                return ir.Pair(self._sink(operand.first), self._sink(operand.second))
+            case ir.ResultPair():
+                return ir.ResultPair(self._sink(operand.first), self._sink(operand.second))
             case ir.Address():
                 base = self.operand(operand.base) if operand.base is not None else None
                 assert base is None or isinstance(base, (Register, ir.Symbol))

@@ -28,7 +28,7 @@ _WAIT = {"bar", "barrier"}  # these do not wait for threads that exited
 
 
 @dataclass(frozen=True)
-class Block:
+class BasicBlock:
     """A basic block: instructions [start, end). `successors`: indices of blocks; `exits`: the kernel may end after
     the last instruction."""
 
@@ -44,7 +44,7 @@ class ControlFlow:
     only at the end of the kernel. `live`: registers that are live at the start of each block, as bits, of which `names`
     has the names. `undefined`: registers that may be read before they are written."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[BasicBlock, ...]
     reconverge: Mapping[int, int | None]
     live: tuple[int, ...]
     names: tuple[str, ...]
@@ -91,7 +91,7 @@ def branch_targets(function: Function, instruction: Instruction) -> tuple[int, .
     return tuple(dict.fromkeys(function.labels[name] for name in names))
 
 
-def _blocks(function: Function) -> tuple[Block, ...]:
+def _blocks(function: Function) -> tuple[BasicBlock, ...]:
     code = function.instructions
     starts = {0}
     edges = 0
@@ -111,7 +111,7 @@ def _blocks(function: Function) -> tuple[Block, ...]:
     return tuple(_block(function, numbers, start, end) for start, end in zip(ordered, ends, strict=True))
 
 
-def _block(function: Function, numbers: Mapping[int, int], start: int, end: int) -> Block:
+def _block(function: Function, numbers: Mapping[int, int], start: int, end: int) -> BasicBlock:
     last = function.instructions[end - 1]
     jumps, always = last.opcode[0] in _JUMP, last.guard is None
     to = branch_targets(function, last) if jumps else ()
@@ -120,18 +120,18 @@ def _block(function: Function, numbers: Mapping[int, int], start: int, end: int)
         to = (*to, end)
     past_the_end = len(function.instructions)
     exits = leaves or past_the_end in to
-    return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), exits)
+    return BasicBlock(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), exits)
 
 
 # ---- Reconvergence points ------------------------------------------------------------------------
 
 
-def _only_leaves(block: Block, code: Sequence[Instruction]) -> bool:
+def _only_leaves(block: BasicBlock, code: Sequence[Instruction]) -> bool:
     first = code[block.start]
     return block.end - block.start == 1 and first.opcode[0] in _EXITS and first.guard is None
 
 
-def _going_on(blocks: Sequence[Block], code: Sequence[Instruction]) -> list[list[int]]:
+def _going_on(blocks: Sequence[BasicBlock], code: Sequence[Instruction]) -> list[list[int]]:
     """Successors of each block without the edges that only lead to the exit, which is one more block at the end.
     Every block reaches the exit: an endless loop gets an additional edge to it."""
     exit = len(blocks)
@@ -157,7 +157,7 @@ def _going_on(blocks: Sequence[Block], code: Sequence[Instruction]) -> list[list
     return kept
 
 
-def _ways_out(blocks: Sequence[Block], code: Sequence[Instruction]) -> set[int]:
+def _ways_out(blocks: Sequence[BasicBlock], code: Sequence[Instruction]) -> set[int]:
     """The exit, blocks that only exit, and straight-line code of one branch that ends in one of these."""
     entries = [0] * len(blocks)
     for block in blocks:
@@ -221,7 +221,7 @@ def _post_dominators(edges: Sequence[Sequence[int]]) -> list[int | None]:
     return [None if joins.get(number, exit) == exit else joins[number] for number in range(exit)]
 
 
-def dominators(blocks: Sequence[Block]) -> list[int | None]:
+def dominators(blocks: Sequence[BasicBlock]) -> list[int | None]:
     """The immediate dominator of each block, through which every path to it leads; None for the first."""
     before = _reversed([block.successors for block in blocks], len(blocks))[:-1]
     return _post_dominators([[*edges, *([len(blocks)] if not number else [])] for number, edges in enumerate(before)])
@@ -247,7 +247,7 @@ def _postorder(edges: Sequence[Sequence[int]], start: int) -> list[int]:
 # ---- Registers -----------------------------------------------------------------------------------
 
 
-def _liveness(blocks: Sequence[Block], code: Sequence[Instruction]) -> tuple[list[int], list[str]]:
+def _liveness(blocks: Sequence[BasicBlock], code: Sequence[Instruction]) -> tuple[list[int], list[str]]:
     """Registers that are live at the start of each block, as bits, and the names of these registers from the lowest bit
     on. A guarded write does not end a live range."""
     summaries = [_summary(code[block.start : block.end]) for block in blocks]

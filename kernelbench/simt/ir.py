@@ -75,7 +75,7 @@ class Discard:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ResultPair:
     """d|p: a result and a predicate (shfl, setp, match)."""
 
     first: Register | Discard
@@ -101,7 +101,7 @@ class Group:
     items: tuple[Operand, ...]
 
 
-Operand = Register | Special | Immediate | Symbol | Address | Vector | Discard | Pair | Not | Label | Group
+Operand = Register | Special | Immediate | Symbol | Address | Vector | Discard | ResultPair | Not | Label | Group
 
 
 # ---- Code ----------------------------------------------------------------------------------------

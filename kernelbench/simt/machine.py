@@ -20,7 +20,7 @@ from kernelbench.simt.faults import NOTES, Fault, describe_faults
 from kernelbench.simt.interface import Sample, Status
 from kernelbench.simt.prepared import (
     LARGEST_SHARED,
-    Extent,
+    LaunchConfiguration,
     PreparedProgram,
     chosen_blocks,
     launch_configuration,
@@ -191,7 +191,9 @@ class Machine:
             self.memory.discard(place)  # zeros that take no memory until they are touched
             place.view()[: contents.size] = contents
 
-    def _check_memory(self, prepared: PreparedProgram, extent: Extent, together: int, stack_bytes: int) -> None:
+    def _check_memory(
+        self, prepared: PreparedProgram, extent: LaunchConfiguration, together: int, stack_bytes: int
+    ) -> None:
         warps, program = -(-prod(extent.block) // 32), prepared.program
         need = together * (warps * (program.register_bytes + 32 * program.local_bytes_with(stack_bytes)))
         need += together * extent.shared_bytes
@@ -203,7 +205,7 @@ class Machine:
         marks = [one.take_marks() for one in self.memory.allocations]
         return sum(read for read, _ in marks), sum(written for _, written in marks)
 
-    def _report(self, program: Any, call: _Call, extent: Extent, goes_on: bool) -> LaunchReport:
+    def _report(self, program: Any, call: _Call, extent: LaunchConfiguration, goes_on: bool) -> LaunchReport:
         launch = call.launch
         if launch.status == Status.NO_MEMORY:
             raise DeviceError(f"kernel {program.name}: not enough memory for the registers of its warps")
@@ -236,7 +238,7 @@ class _Call:
     def __init__(
         self,
         prepared: PreparedProgram,
-        extent: Extent,
+        extent: LaunchConfiguration,
         parameters: bytes,
         blocks: npt.NDArray[np.uint64],
         memory: DeviceMemory,

@@ -114,7 +114,7 @@ def compiler_text() -> str:
 
 def _said(compiler: Sequence[str], *options: str) -> str:
     try:
-        return processes.said([*compiler, *options], limit_s=60, check=False)
+        return processes.output_of([*compiler, *options], limit_s=60, check=False)
     except processes.FAILED as error:
         raise NoCompiler(
             f"{compiler[0]} cannot be run: {error}; install g++ 11 or newer, or name one in CXX"

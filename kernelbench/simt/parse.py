@@ -16,7 +16,7 @@ from kernelbench.simt.ptx import declarations, initialisers
 from kernelbench.simt.ptx.body import LOCATION, BodyReader
 from kernelbench.simt.ptx.headers import read_header
 from kernelbench.simt.ptx.operands import NAME
-from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, PRAGMA, Text, quoted, refuse
+from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, PRAGMA, Text, quoted, raise_ptx_error
 
 _FILE = re.compile(r'[ \t]*\.file[ \t]+([0-9]{1,9})[ \t]+"([^"\n]*)"(?:[ \t]*,[ \t]*[0-9]{1,20}){0,2}')
 _FILES = re.compile(r"^" + _FILE.pattern, re.MULTILINE)
@@ -91,7 +91,7 @@ class _ModuleReader:
             case ".address_size":
                 found = self._expect(_ADDRESS_SIZE, position, "64")
                 if found[1] != "64":
-                    refuse(f"addresses of {found[1][:20]} bits; only 64 are supported")
+                    raise_ptx_error(f"addresses of {found[1][:20]} bits; only 64 are supported")
             case ".file":
                 found = self._expect(_FILE, start, "a number and a quoted path", whole=True)
             case ".loc":
@@ -104,14 +104,14 @@ class _ModuleReader:
                 found = self._expect(_ALIAS, position, "two names and ';'")
                 self._aliases.append((found[1], found[2], self._text.line(start)))
             case _:
-                refuse(f"directive {quoted(name)} is not known")
+                raise_ptx_error(f"directive {quoted(name)} is not known")
         return found.end()
 
     def _expect(self, pattern: re.Pattern[str], position: int, what: str, whole: bool = False) -> re.Match[str]:
         match = pattern.match(self._text.text, position)
         if match is None:
             rest = self._text.text[position : position + 200]
-            refuse(f"expected {what}{'' if whole else ' here'}, got {quoted(rest)}")
+            raise_ptx_error(f"expected {what}{'' if whole else ' here'}, got {quoted(rest)}")
         return match
 
     def _declaration(self, space: str, linkage: str, position: int) -> int:
@@ -122,7 +122,7 @@ class _ModuleReader:
                 self._external[variable.name] = variable
                 continue
             if variable.name in self._variables or variable.name in self._functions:
-                refuse(f"{quoted(variable.name)} is defined twice")
+                raise_ptx_error(f"{quoted(variable.name)} is defined twice")
             self._variables[variable.name] = variable
             for relocation in variable.relocations:
                 self._unresolved.setdefault(relocation.symbol, self._text.line(position))
@@ -135,10 +135,10 @@ class _ModuleReader:
             return Variable(declared.name, space, declared.type, size, declared.alignment, dynamic)
         if not initialiser:
             if None in declared.dimensions:
-                refuse(f"variable {quoted(declared.name)} has no size")
+                raise_ptx_error(f"variable {quoted(declared.name)} has no size")
             return Variable(declared.name, space, declared.type, declared.bytes(), declared.alignment)
         if space == "shared":
-            refuse(f"shared variable {quoted(declared.name)} has an initialiser")
+            raise_ptx_error(f"shared variable {quoted(declared.name)} has an initialiser")
         room = MOST_IMAGE_BYTES - self._image_bytes
         size, image, relocations = initialisers.read(declared, initialiser, room)
         self._image_bytes += size

@@ -30,7 +30,7 @@ LARGEST_SHARED = 232448  # 227 KiB, the most that a block gets on any GPU that n
 
 
 @dataclass(frozen=True)
-class Extent:
+class LaunchConfiguration:
     """A checked launch configuration. `shared_bytes`: static and dynamic."""
 
     grid: tuple[int, int, int]
@@ -120,10 +120,10 @@ def launch_configuration(
     cluster: Sequence[int] | None,
     shared_bytes: int,
     most_shared: int = LARGEST_SHARED,
-) -> Extent:
+) -> LaunchConfiguration:
     """The configuration; DeviceError names a limit that it exceeds. `most_shared`: bytes that a block gets at most."""
     asked = tuple(cluster) if cluster is not None else program.cluster or (1, 1, 1)
-    found = Extent(
+    found = LaunchConfiguration(
         _axes("grid", grid, LARGEST_GRID),
         _axes("block", block, LARGEST_BLOCK),
         _axes("cluster", asked, (LARGEST_CLUSTER,) * 3),
@@ -192,7 +192,7 @@ def _bytes_of(argument: Any, parameter: ir.Parameter) -> bytes | None:
     return (argument & ((1 << (8 * parameter.bytes)) - 1)).to_bytes(parameter.bytes, "little")
 
 
-def together_of(extent: Extent, group: int) -> int:
+def together_of(extent: LaunchConfiguration, group: int) -> int:
     """Number of co-resident blocks. DeviceError if the grid is not a multiple of it."""
     total, cluster = prod(extent.grid), prod(extent.cluster)
     if group < 1 or total % group:
@@ -203,7 +203,7 @@ def together_of(extent: Extent, group: int) -> int:
 
 
 def chosen_blocks(
-    extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int
+    extent: LaunchConfiguration, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int
 ) -> npt.NDArray[np.uint64]:
     """The blocks to run in ascending order, with those of a cluster next to each other."""
     total, cluster = prod(extent.grid), prod(extent.cluster)
@@ -221,7 +221,7 @@ def chosen_blocks(
     return _by_cluster(extent, every)
 
 
-def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _by_cluster(extent: LaunchConfiguration, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """All blocks of the clusters that contain a chosen block, ordered by rank within each cluster."""
     grid, cluster = extent.grid[::-1], extent.cluster[::-1]  # z slowest
     places = np.stack(np.unravel_index(blocks.astype(np.int64), grid), axis=1)

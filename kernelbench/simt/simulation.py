@@ -13,11 +13,11 @@ import numpy.typing as npt
 from kernelbench.core.counters import Counters
 from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import native
-from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.ir import Module
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.lower import lower
 from kernelbench.simt.machine import STACK_BYTES, Allocation, DeviceMemory, Machine
 from kernelbench.simt.parse import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernelbench.simt.ir import Address, Group, Instruction, Not, Operand, Pair, Register, Vector
+from kernelbench.simt.ir import Address, Group, Instruction, Not, Operand, Register, ResultPair, Vector
 
 # Instructions whose first operand is an input. All others write their first operand unless it is an address.
 _WRITE_NOTHING = {"bar", "barrier", "bra", "brx", "nanosleep", "setmaxnreg", "call", "pmevent"}
@@ -32,7 +32,7 @@ def _destination(instruction: Instruction) -> Operand | None:
     if not instruction.operands or (name in _WRITE_NOTHING and "red" not in instruction.opcode):
         return None
     first = instruction.operands[0]
-    return first if isinstance(first, (Register, Vector, Pair)) else None
+    return first if isinstance(first, (Register, Vector, ResultPair)) else None
 
 
 def _registers(operand: Operand) -> Iterator[Register]:
@@ -44,7 +44,7 @@ def _registers(operand: Operand) -> Iterator[Register]:
     elif isinstance(operand, (Vector, Group)):
         for item in operand.items:
             yield from _registers(item)
-    elif isinstance(operand, Pair):
+    elif isinstance(operand, ResultPair):
         yield from (item for item in (operand.first, operand.second) if isinstance(item, Register))
     elif isinstance(operand, Not):
         yield operand.register

@@ -4,7 +4,7 @@ The only errors are `ProblemsError` (all mistakes, each with its line) and `Inpu
 mappings of names, so this room knows no kernels.
 """
 
-from kernelbench.suite.change import read_changes
+from kernelbench.suite.overrides import read_changes
 from kernelbench.suite.reader import find_suite, read_suite
 from kernelbench.suite.select import select_cases, select_implementations, select_part, with_inputs
 

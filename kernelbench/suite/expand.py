@@ -11,7 +11,7 @@ from kernelbench.core.operations import shape_text
 from kernelbench.core.problems import Problems
 from kernelbench.core.records import Case, Operation
 from kernelbench.core.units import bytes_text
-from kernelbench.suite.blocks import Block
+from kernelbench.suite.case_blocks import CaseBlock
 
 MAX_CASES = 10_000
 MAX_ARRAY_BYTES = 2**37  # 128 GiB, about the memory of an H200
@@ -19,7 +19,7 @@ _SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
 
 
 def expand_cases(
-    blocks: Sequence[Block], operation: Operation, problems: Problems, *, once: bool = False
+    blocks: Sequence[CaseBlock], operation: Operation, problems: Problems, *, once: bool = False
 ) -> tuple[Case, ...]:
     """All cases, block by block: dtype varies slowest, then inputs, then axes as written; parameters vary fastest.
 
@@ -58,7 +58,7 @@ def expand_cases(
     return tuple(cases)
 
 
-def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
+def _case(block: CaseBlock, operation: Operation, values: Sequence[Any]) -> Case:
     """`values`: a dtype, a distribution, one row per axis of the block, one value per parameter."""
     rows, settings = values[2 : len(block.axes) + 2], values[len(block.axes) + 2 :]
     axes: dict[str, int] = {}

@@ -8,21 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe_node
-from kernelbench.core.problems import Problems, shown, suggest
+from kernelbench.core.documents import MappingNode, Node, RefusedNode, ScalarNode, SequenceNode, describe_node
+from kernelbench.core.problems import Problems, quoted, suggest
 from kernelbench.suite.shapes import MAX_INTEGER
 
 
 class Fields:
     """`where` follows 'unknown key' in messages: " under 'cases'", "" for the top level."""
 
-    def __init__(self, entries: Entries, known: Sequence[str], where: str, problems: Problems) -> None:
+    def __init__(self, entries: MappingNode, known: Sequence[str], where: str, problems: Problems) -> None:
         self.line = entries.line
         self.problems = problems
         self._entries = entries
         for name, line in entries.key_lines.items():
             if name not in known:
-                problems.add(line, f"unknown key {shown(name)}{where}{suggest(name, known)}")
+                problems.add(line, f"unknown key {quoted(name)}{where}{suggest(name, known)}")
 
     def __contains__(self, key: str) -> bool:
         return key in self._entries.nodes
@@ -40,12 +40,12 @@ class Fields:
 
     def expected(self, key: str, what: str, node: Node) -> None:
         """Note that `node`, at or below `key`, is not `what`."""
-        if not isinstance(node, Refused):
+        if not isinstance(node, RefusedNode):
             self.problems.add(node.line, f"'{key}' must be {what}, got {describe_node(node)}")
 
     def integer(self, key: str) -> int | None:
         node = self.node(key)
-        number = as_integer(node)
+        number = integer_of_node(node)
         if number is None and node is not None:
             self.expected(key, "an integer", node)
         return number
@@ -55,7 +55,7 @@ class Fields:
         node = self.node(key)
         if node is None:
             return None
-        if not (isinstance(node, Value) and isinstance(node.value, str) and node.value.strip()):
+        if not (isinstance(node, ScalarNode) and isinstance(node.value, str) and node.value.strip()):
             self.expected(key, "a text", node)
             return None
         if not lines and "\n" in node.value.strip():
@@ -77,22 +77,22 @@ class Fields:
         for item in one_or_more(node):
             name = self._name(key, item, "a name or a list of names", pattern, known)
             if name in found:
-                self.problems.add(item.line, f"{shown(name)} is given twice under '{key}'")
+                self.problems.add(item.line, f"{quoted(name)} is given twice under '{key}'")
             elif name is not None:
                 found[name] = item.line
-        if isinstance(node, Items) and not node.nodes:
+        if isinstance(node, SequenceNode) and not node.nodes:
             self.problems.add(node.line, f"'{key}' is an empty list; expected at least one name")
         return tuple(found)
 
     def _name(
         self, key: str, node: Node, what: str, pattern: re.Pattern[str], known: Collection[str] | None
     ) -> str | None:
-        if not (isinstance(node, Value) and isinstance(node.value, str)):
+        if not (isinstance(node, ScalarNode) and isinstance(node.value, str)):
             self.expected(key, what, node)
         elif not pattern.fullmatch(node.value):
-            self.problems.add(node.line, f"{shown(node.value)} under '{key}' is not a name")
+            self.problems.add(node.line, f"{quoted(node.value)} under '{key}' is not a name")
         elif known is not None and node.value not in known:
-            self.problems.add(node.line, f"unknown {_SINGULAR[key]} {shown(node.value)}{suggest(node.value, known)}")
+            self.problems.add(node.line, f"unknown {_SINGULAR[key]} {quoted(node.value)}{suggest(node.value, known)}")
         else:
             return node.value
         return None
@@ -113,18 +113,18 @@ _SINGULAR = {
 
 def one_or_more(node: Node) -> tuple[Node, ...]:
     """The items of a list; any other node as the only item."""
-    return node.nodes if isinstance(node, Items) else (node,)
+    return node.nodes if isinstance(node, SequenceNode) else (node,)
 
 
-def as_text(node: Node) -> str | None:
+def text_of_node(node: Node) -> str | None:
     """The text of a node, or its integer as text; None for anything else."""
-    number = as_integer(node)
-    text = str(number) if number is not None else node.value if isinstance(node, Value) else None
+    number = integer_of_node(node)
+    text = str(number) if number is not None else node.value if isinstance(node, ScalarNode) else None
     return text if isinstance(text, str) else None
 
 
-def as_integer(node: Node | None) -> int | None:
+def integer_of_node(node: Node | None) -> int | None:
     """The integer of a node; None for anything else, including `true` and integers beyond 64 bits."""
-    if isinstance(node, Value) and type(node.value) is int and abs(node.value) <= MAX_INTEGER:
+    if isinstance(node, ScalarNode) and type(node.value) is int and abs(node.value) <= MAX_INTEGER:
         return node.value
     return None

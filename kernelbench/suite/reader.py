@@ -6,18 +6,20 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kernelbench.core.documents import Entries, Form, Items, Refused, Value, read_document
+from kernelbench.core.documents import FileFormat, MappingNode, RefusedNode, ScalarNode, SequenceNode, read_document
 from kernelbench.core.errors import InputError
-from kernelbench.core.problems import Problems, shown, suggest
+from kernelbench.core.problems import Problems, quoted, suggest
 from kernelbench.core.records import CACHES, Operation, Suite
-from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
-from kernelbench.suite.change import Changes, change_suite
+from kernelbench.suite.case_blocks import CaseBlock, Defaults, read_block, read_defaults
 from kernelbench.suite.expand import expand_cases
 from kernelbench.suite.fields import Fields
+from kernelbench.suite.overrides import Overrides, change_suite
 from kernelbench.suite.shapes import NAME
 from kernelbench.suite.step import read_step
 
-FORM = Form("a suite", "keys such as 'title' and 'operation'", "at least title, operation, shape and implementations")
+FORM = FileFormat(
+    "a suite", "keys such as 'title' and 'operation'", "at least title, operation, shape and implementations"
+)
 _BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "inputs", "parameters")
 _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
@@ -33,7 +35,7 @@ def read_suite(
     operations: Mapping[str, Operation],
     implementations: Mapping[str, Collection[str]],
     claim_ids: Collection[str] | None = None,
-    changes: Changes | None = None,
+    changes: Overrides | None = None,
 ) -> Suite:
     """The suite of a file, with other sizes and types where there are `changes`; cases that become the same are one.
 
@@ -109,18 +111,18 @@ def _read_baseline(fields: Fields, names: tuple[str, ...]) -> str | None:
     baseline = fields.name("baseline", NAME, None)
     # If the list itself is wrong, which was reported, it is not known whether the baseline is in it.
     if baseline is not None and names and baseline not in names and not _mentions(fields, baseline):
-        text = f"baseline {shown(baseline)} is not among the implementations{suggest(baseline, names)}"
+        text = f"baseline {quoted(baseline)} is not among the implementations{suggest(baseline, names)}"
         fields.problems.add(fields.line_of("baseline"), text)
     return baseline
 
 
 def _mentions(fields: Fields, baseline: str) -> bool:
     node = fields.node("implementations")
-    nodes = node.nodes if isinstance(node, Items) else ()
-    return any(isinstance(item, Value) and item.value == baseline for item in nodes)
+    nodes = node.nodes if isinstance(node, SequenceNode) else ()
+    return any(isinstance(item, ScalarNode) and item.value == baseline for item in nodes)
 
 
-def _read_blocks(fields: Fields, operation: Operation | None) -> list[Block]:
+def _read_blocks(fields: Fields, operation: Operation | None) -> list[CaseBlock]:
     defaults = read_defaults(fields, operation, Defaults())
     if "shape" in fields and "cases" in fields:
         fields.problems.add(fields.line_of("cases"), "'cases' cannot stand beside 'shape'; write one of them")
@@ -134,20 +136,20 @@ def _read_blocks(fields: Fields, operation: Operation | None) -> list[Block]:
     return [block] if block else []
 
 
-def _read_cases(fields: Fields, operation: Operation | None, defaults: Defaults) -> list[Block]:
+def _read_cases(fields: Fields, operation: Operation | None, defaults: Defaults) -> list[CaseBlock]:
     """The entries of `cases`: mappings with a shape, and keys that override those of the suite."""
     if "axes" in fields:
         text = "'axes' cannot stand beside 'cases'; write it inside the entries that use it"
         fields.problems.add(fields.line_of("axes"), text)
     node = fields.node("cases")
-    if node is None or isinstance(node, Refused):
+    if node is None or isinstance(node, RefusedNode):
         return []
-    if not isinstance(node, Items) or not node.nodes:
+    if not isinstance(node, SequenceNode) or not node.nodes:
         fields.expected("cases", "a list of mappings with at least one entry", node)
         return []
     blocks = []
     for item in node.nodes:
-        if not isinstance(item, Entries):
+        if not isinstance(item, MappingNode):
             fields.expected("cases", "a list of mappings", item)
             continue
         entry = Fields(item, _BLOCK_KEYS, " under 'cases'", fields.problems)
@@ -171,7 +173,7 @@ def find_suite(name_or_path: str, folder: Path) -> Path:
     for candidate in (base / f"{name_or_path}{ending}" for base in bases for ending in endings):
         if _is_file(candidate):
             return candidate
-    raise InputError(f"no suite {shown(name_or_path)}{_nearest(given, folder)}")
+    raise InputError(f"no suite {quoted(name_or_path)}{_nearest(given, folder)}")
 
 
 def require_file(path: Path) -> None:

@@ -11,7 +11,7 @@ from kernelbench.core import places
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL, shape_text
-from kernelbench.core.problems import shown, suggest
+from kernelbench.core.problems import quoted, suggest
 from kernelbench.core.records import Case, Operation, Suite
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -93,7 +93,7 @@ def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
         if name not in suite.implementations:
             elsewhere = _suites_with(name, {case.operation for case in suite.cases})
             hint = f"; suites with it: {', '.join(elsewhere)}" if elsewhere else suggest(name, suite.implementations)
-            raise InputError(f"suite '{suite.name}' has no implementation {shown(name)}{hint}")
+            raise InputError(f"suite '{suite.name}' has no implementation {quoted(name)}{hint}")
     if not wanted:
         raise InputError(f"no implementation named; suite '{suite.name}' has {', '.join(suite.implementations)}")
     chosen = replace(suite, implementations=tuple(name for name in suite.implementations if name in wanted))
@@ -107,7 +107,7 @@ def with_inputs(suite: Suite, operations: Mapping[str, Operation], names: Sequen
     """
     for name in names:
         if name not in DISTRIBUTIONS:
-            raise InputError(f"unknown distribution {shown(name)}{suggest(name, tuple(DISTRIBUTIONS))}")
+            raise InputError(f"unknown distribution {quoted(name)}{suggest(name, tuple(DISTRIBUTIONS))}")
     cases = tuple(dict.fromkeys(replace(case, inputs=NORMAL) for case in suite.cases))
     found: list[Case] = []
     for name in names or DISTRIBUTIONS:
@@ -137,23 +137,23 @@ def _parse(suite: Suite, text: str) -> _Term:
     match = _TERM.fullmatch(text)
     if match is None:
         raise InputError(
-            f"filter {shown(text)} cannot be read; expected a term such as 'seq=512', with one of = != >= <= > <, "
+            f"filter {quoted(text)} cannot be read; expected a term such as 'seq=512', with one of = != >= <= > <, "
             f"on {', '.join(names)}"
         )
     name, sign, word = match.groups()
     if name not in names:
         near = suggest(name, names)
         listed = "" if "expected one of" in near else f" ({', '.join(names)})"
-        raise InputError(f"filter {shown(text)}: suite '{suite.name}' has no axis {shown(name)}{near}{listed}")
+        raise InputError(f"filter {quoted(text)}: suite '{suite.name}' has no axis {quoted(name)}{near}{listed}")
     known = {type(_values(case)[name]) for case in suite.cases if name in _values(case)}
     if str in known:
         if sign not in ("=", "==", "!="):
-            raise InputError(f"filter {shown(text)}: {name} is a word; expected '{name}=...' or '{name}!=...'")
+            raise InputError(f"filter {quoted(text)}: {name} is a word; expected '{name}=...' or '{name}!=...'")
         return _Term(text.strip(), name, sign, word.lower() if word.lower() in ("true", "false") else word)
     try:
         return _Term(text.strip(), name, sign, float(word))
     except ValueError:
-        raise InputError(f"filter {shown(text)}: {shown(word)} is not a number") from None
+        raise InputError(f"filter {quoted(text)}: {quoted(word)} is not a number") from None
 
 
 def _listed(suite: Suite, name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kernelbench.core.errors import InputError
-from kernelbench.core.problems import shown
+from kernelbench.core.problems import quoted
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 MAX_INTEGER = 2**63 - 1  # kernels count in int64
@@ -47,46 +47,46 @@ class Extent:
         try:
             number = _evaluate(self.tree, axes)
         except ZeroDivisionError:
-            raise InputError(f"{shown(self.text)} divides by zero{at}") from None
+            raise InputError(f"{quoted(self.text)} divides by zero{at}") from None
         except OverflowError:
-            raise InputError(f"{shown(self.text)} is beyond 2^63 - 1{at}") from None
+            raise InputError(f"{quoted(self.text)} is beyond 2^63 - 1{at}") from None
         if number < 1:
-            got = f"{shown(self.text)} is {number}{at}" if self.names else f"got {number}"
+            got = f"{quoted(self.text)} is {number}{at}" if self.names else f"got {number}"
             raise InputError(f"an extent must be at least 1, {got}")
         return number
 
 
-def is_name(text: str) -> bool:
+def is_axis_name(text: str) -> bool:
     """Whether `text` can name an axis: a short identifier that is not a Python keyword."""
     return bool(NAME.fullmatch(text)) and not keyword.iskeyword(text)
 
 
 def parse_extent(text: str) -> Extent:
     """One extent. Raises InputError for anything but the allowed arithmetic."""
-    tree = _parse(text)
+    tree = _parse_expression(text)
     _refuse_others(tree, text)
     return Extent(text, tree)
 
 
 def parse_shape(text: str) -> tuple[Extent, ...]:
     """A shape written as one text, "(32, 64, seq, seq)". Raises InputError."""
-    tree = _parse(text)
+    tree = _parse_expression(text)
     if not isinstance(tree, ast.Tuple):
-        raise InputError(f"shape must be a list or a text such as '(32, seq)', got {shown(text)}")
+        raise InputError(f"shape must be a list or a text such as '(32, seq)', got {quoted(text)}")
     for extent in tree.elts:
         _refuse_others(extent, text)
     return tuple(Extent(ast.unparse(extent), extent) for extent in tree.elts)
 
 
-def _parse(text: str) -> ast.expr:
+def _parse_expression(text: str) -> ast.expr:
     if len(text) > _MAX_EXPRESSION:
         raise InputError(f"expression of {len(text)} characters in the shape; the limit is {_MAX_EXPRESSION}")
     if not _TOKENS.fullmatch(text):
-        raise InputError(f"{shown(text)} in the shape is not made of {_ALLOWED}")
+        raise InputError(f"{quoted(text)} in the shape is not made of {_ALLOWED}")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
-        raise InputError(f"{shown(text)} in the shape cannot be read; expected {_ALLOWED}") from None
+        raise InputError(f"{quoted(text)} in the shape cannot be read; expected {_ALLOWED}") from None
 
 
 def _refuse_others(tree: ast.expr, text: str) -> None:
@@ -97,9 +97,9 @@ def _refuse_others(tree: ast.expr, text: str) -> None:
         _refuse_others(tree.operand, text)
     elif isinstance(tree, ast.Constant) and type(tree.value) is int:
         if tree.value > MAX_INTEGER:
-            raise InputError(f"{shown(text)} in the shape is beyond 2^63 - 1")
-    elif not (isinstance(tree, ast.Name) and is_name(tree.id)):
-        raise InputError(f"{shown(text)} in the shape is not made of {_ALLOWED}")
+            raise InputError(f"{quoted(text)} in the shape is beyond 2^63 - 1")
+    elif not (isinstance(tree, ast.Name) and is_axis_name(tree.id)):
+        raise InputError(f"{quoted(text)} in the shape is not made of {_ALLOWED}")
 
 
 def _evaluate(tree: ast.expr, axes: Mapping[str, int]) -> int:

@@ -4,13 +4,13 @@ either side."""
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from kernelbench.core.documents import Entries, Items, Refused
+from kernelbench.core.documents import MappingNode, RefusedNode, SequenceNode
 from kernelbench.core.errors import InputError
 from kernelbench.core.parts import PART, Part, Step
 from kernelbench.core.records import Case, Operation
-from kernelbench.suite.blocks import Defaults, read_block, read_defaults
+from kernelbench.suite.case_blocks import Defaults, read_block, read_defaults
 from kernelbench.suite.expand import expand_cases
-from kernelbench.suite.fields import Fields, as_text
+from kernelbench.suite.fields import Fields, text_of_node
 from kernelbench.suite.shapes import NAME, parse_extent
 
 SIDES = ("unfused", "fused")
@@ -31,13 +31,13 @@ def read_step(
             fields.problems.add(fields.line_of(key), f"'{key}' cannot stand beside 'step'; write it inside its parts")
     defaults = read_defaults(fields, None, Defaults())
     node = fields.node("step")
-    if not isinstance(node, Items) or not node.nodes:
+    if not isinstance(node, SequenceNode) or not node.nodes:
         if node is not None:
             fields.expected("step", "a list of mappings with at least one entry", node)
         return Step((), ""), ()
     found: dict[str, tuple[Part, Case]] = {}
     for item in node.nodes:
-        if not isinstance(item, Entries):
+        if not isinstance(item, MappingNode):
             fields.expected("step", "a list of mappings", item)
             continue
         read = _read_part(Fields(item, _KEYS, " under 'step'", fields.problems), operations, implementations, defaults)
@@ -80,9 +80,9 @@ def _read_part(
 def _read_calls(fields: Fields) -> int:
     """Calls per step: an integer, or arithmetic that shows where it comes from. 0 if wrong, which is noted."""
     node = fields.node("calls")
-    if node is None or isinstance(node, Refused):
+    if node is None or isinstance(node, RefusedNode):
         return 0
-    text = as_text(node)
+    text = text_of_node(node)
     try:
         extent = parse_extent(text) if text else None
         if extent and not extent.names:

@@ -11,9 +11,9 @@ from kernelbench.measure.opening import MeasureRequest
 from kernelbench.measure.profiling.passes import (
     Key,
     Profiled,
-    counts_of,
     launches_of_case,
     profile_plans,
+    simulated_counts,
     simulator_for,
 )
 from kernelbench.measure.profiling.probe import NO_GPU
@@ -33,7 +33,7 @@ def add_counters(
     launches: list[CountedLaunch] = []
     with progress.stage("Counting on the simulator", sum(len(plan.planned) for plan in chosen)) as advance:
         for plan in chosen:
-            counted = counts_of(simulator, catalog, plan, request, advance)
+            counted = simulated_counts(simulator, catalog, plan, request, advance)
             launches += launches_of_case(plan.case.key, found, counted)
     return tuple(launches), found.environment()
 

@@ -12,11 +12,11 @@ from kernelbench.devices import SIMULATED_GPU
 from kernelbench.devices.gpu_lock import gpu_to_itself
 from kernelbench.devices.known import known_gpu
 from kernelbench.explain.case import explain_case
-from kernelbench.explain.records import CaseExplanation
+from kernelbench.explain.findings import CaseExplanation
 from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import open_bench
-from kernelbench.measure.profiling.passes import Profiled, gpu_here, launches_of_case, profile_plans
+from kernelbench.measure.profiling.passes import Profiled, known_gpu_here, launches_of_case, profile_plans
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.report.view import case_labels
 from kernelbench.walks.request import Request, read_suites
@@ -36,7 +36,7 @@ def explain(
     unavailable = ""
     if measured:
         try:
-            gpu, here = gpu_here(gpu)
+            gpu, here = known_gpu_here(gpu)
         except NoCounters as error:
             unavailable = str(error)
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)

@@ -11,7 +11,7 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.cost_constants import delete_fitted, fitted_model, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
 from kernelbench.planning.timed_candidates import tuned_entries, with_quantities
-from kernelbench.planning.tuned import constants_file, file_name, write_table
+from kernelbench.planning.tuned import constants_file, table_file_name, write_table
 from kernelbench.runs.candidate_times import read_times
 from kernelbench.runs.environment import utc_now
 from kernelbench.suite.to_tune import cost_model, kernels_to_rank
@@ -64,7 +64,7 @@ def fit_models(
             write_fitted(kept, fitted_model(gpu, model, found, path, date), model)
         else:
             delete_fitted(place)  # an earlier fit's, which plans would go on reading
-        table = out or folder / file_name(gpu)
+        table = out or folder / table_file_name(gpu)
         entries = list(tuned_entries(found, properties, catalog, path.name, date))
         if entries:
             write_table(table, gpu, entries)

@@ -9,9 +9,9 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.progress import Progress
 from kernelbench.fleet import jobs
 from kernelbench.fleet.client import Start, is_finished, jobs_of, join_parts, run_all
-from kernelbench.fleet.dispatch import Ended
+from kernelbench.fleet.dispatch import JobOutcome
 from kernelbench.fleet.folder import Fleet, place_fleet, write_fleet
-from kernelbench.fleet.workers import Workers, code_notes
+from kernelbench.fleet.workers import Workers, version_differences
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.environment import command_text, utc_now
 from kernelbench.runs.folders import folder_to_itself
@@ -21,7 +21,7 @@ from kernelbench.walks.request import Request, read_suites
 
 def run_fleet(
     request: Request, options: Sequence[str], workers: Workers, progress: Progress, start: Start
-) -> tuple[Fleet, tuple[Ended, ...]]:
+) -> tuple[Fleet, tuple[JobOutcome, ...]]:
     """Measure the suites on every GPU, or shared among them. The fleet, and what became of each job.
 
     `options`: those of the command line that every worker's `kernelbench run` gets too.
@@ -41,7 +41,7 @@ def run_fleet(
         )  # fmt: skip
         fleet = place_fleet(wanted, request.out, suites[0], progress, resume=request.resume)
         with folder_to_itself(fleet.folder):
-            notes = [*fleet.notes, *code_notes(members)]
+            notes = [*fleet.notes, *version_differences(members)]
             for line in notes[len(fleet.notes) :]:
                 progress.say(line)
             write_fleet(replace(fleet, notes=tuple(notes)))

@@ -15,7 +15,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.fleet.folder import read_fleet
 from kernelbench.report import view
 from kernelbench.report.fleet_page import PAGE, write_fleet_page
-from kernelbench.report.fleet_page_times import Member
+from kernelbench.report.fleet_page_times import SuiteAnswer
 from kernelbench.report.fleet_page_view import fleet_view
 from kernelbench.runs.folders import of_gpus
 from kernelbench.runs.results import Run, read_run
@@ -53,7 +53,10 @@ def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress
     if alone := [label for label, own in runs.items() if not own]:
         raise InputError(f"report {' '.join(runs)}: no suite of {alone[0]} is in another folder; leave it out")
     devices = {label: dict.fromkeys(run.device for run in own) for label, own in runs.items()}
-    days = {label: min(view.text(run.environment.get("started"))[:10] for run in own) for label, own in runs.items()}
+    days = {
+        label: min(view.text_or_empty(run.environment.get("started"))[:10] for run in own)
+        for label, own in runs.items()
+    }
     facts = {
         "GPUs": ", ".join(f"{label}: {' and '.join(own)}" for label, own in devices.items()),
         "Cases": "all on each GPU, in runs of their own",
@@ -70,7 +73,7 @@ def _write(
         for label, run in found:
             advance(0, f"{run.suite} on {label}")
             if run.rows:
-                members.append(Member(**vars(judge_run(run, ledger=ledger)), label=label))
+                members.append(SuiteAnswer(**vars(judge_run(run, ledger=ledger)), label=label))
             advance(1, "")
     shown = fleet_view(members, ledger)
     return write_fleet_page(shown, facts, notes, out), shown.sentences

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kernelbench.compare.gate import Gated, changes_of, differing_counts
+from kernelbench.compare.gate import GateResult, changes_of, differing_counts
 from kernelbench.core.progress import Progress
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits
 from kernelbench.measure.opening import open_bench
@@ -13,17 +13,17 @@ from kernelbench.measure.suite_run import SuiteRun
 from kernelbench.measure.versions import (
     BASE,
     common_kernels,
+    drop_equal_pairs,
     gate_notes,
     load_versions,
     plans_of_both,
     suites_of,
     with_noise,
-    without_equal,
 )
 from kernelbench.walks.request import Request, read_suites
 
 
-def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterator[Gated]:
+def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterator[GateResult]:
     """Measure HEAD's kernels beside BASE's, suite by suite, where their machine code differs; without suites those that
     are named like an operation.
 
@@ -39,12 +39,12 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
         for suite in suites:
             both = plans_of_both(bench, suite, versions)
             built, builds = build_for(both, bench, compiler, progress)
-            plans = [plan for plan in map(without_equal, built) if plan.planned]
+            plans = [plan for plan in map(drop_equal_pairs, built) if plan.planned]
             total, differing = (sum(len(plan.planned) // 2 for plan in some) for some in (both, plans))
             about = suite.name, bench.name, bench.counting, total, total - differing
             notes = list(gate_notes(suite, versions))
             if not plans:
-                yield Gated(*about, None, (), notes)
+                yield GateResult(*about, None, (), notes)
                 continue
             if limits is None and not bench.counting:
                 limits = measured_limits(bench, compiler, progress)
@@ -56,4 +56,4 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
                 measuring.measure(record, plans)
                 run = record.read()
             names = {name: name + BASE for name in suite.implementations}
-            yield Gated(*about, changes_of(run, names, paths), list(differing_counts(run, names)), notes)
+            yield GateResult(*about, changes_of(run, names, paths), list(differing_counts(run, names)), notes)

@@ -36,11 +36,11 @@ def request_of_keywords(suite: str, options: Mapping[str, Any]) -> Request:
                 f"run() has no option {name!r}; it has those of `kernelbench run --help`, except those for several "
                 "GPUs and for the HTML page"
             )
-        given[field] = _value(name, value)
+        given[field] = _option_value(name, value)
     return request_of((suite,), _arguments(suite, options), given)
 
 
-def _value(name: str, value: Any) -> Any:
+def _option_value(name: str, value: Any) -> Any:
     """Texts for one or several values as a tuple; places as paths."""
     if name in _JOINED:
         return tuple(part.strip() for text in _several(value) for part in text.split(","))
@@ -59,9 +59,9 @@ def _arguments(suite: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if name in _REPEATED:
-            words += [word for one in _value(name, value) for word in (option, str(one))]
+            words += [word for one in _option_value(name, value) for word in (option, str(one))]
         elif name in _JOINED:
-            words += [option, ",".join(_value(name, value))]
+            words += [option, ",".join(_option_value(name, value))]
         elif isinstance(value, bool):
             words += [option] if value else [f"--no-{name}"] if name == "wait" else []
         else:

@@ -19,7 +19,7 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     from kernelbench.report.drawing import draw_all
     from kernelbench.report.explanation import run_explanations
     from kernelbench.report.html_page import write_report
-    from kernelbench.report.sources import Published
+    from kernelbench.report.origins import Published
 
     counted, _ = counts_of(found.run)
     whys = explain_verdicts(found.run, found.ledger, found.verdicts, counted)

@@ -22,7 +22,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Launch:
+class SimulateRequest:
     """What is run. `arguments`: see `simt.arguments`."""
 
     file: Path
@@ -38,7 +38,7 @@ class Launch:
     nvcc: Path | None = None
 
 
-def simulate(asked: Launch) -> Simulation:
+def simulate(asked: SimulateRequest) -> Simulation:
     """Compile the file unless it is PTX, and run the launch.
 
     Raises InputError for a launch that a GPU would refuse, an argument that cannot be understood and an unknown kernel,
@@ -65,7 +65,7 @@ def simulate(asked: Launch) -> Simulation:
         raise InputError(f"{asked.file}: {error}") from error
 
 
-def _check_axes(asked: Launch) -> None:
+def _check_axes(asked: SimulateRequest) -> None:
     """InputError for a grid or a block that no kernel can have."""
     block = f"--block {','.join(map(str, asked.block))}"
     for option, given, largest, what in (
@@ -78,7 +78,7 @@ def _check_axes(asked: Launch) -> None:
         raise InputError(f"{block}: expected at most {LARGEST_THREADS} threads in a block, got {threads}")
 
 
-def _kernel(module: Module, asked: Launch) -> str:
+def _kernel(module: Module, asked: SimulateRequest) -> str:
     """The kernel's name in the PTX."""
     try:
         return kernel_named(module, asked.entry)
@@ -97,7 +97,7 @@ def _most_shared(target: str) -> int:
     return next((one.shared_per_block_optin for one in known), LARGEST_SHARED)
 
 
-def _code(asked: Launch) -> tuple[str, Mapping[str, MachineLines]]:
+def _code(asked: SimulateRequest) -> tuple[str, Mapping[str, MachineLines]]:
     """The PTX, and the machine code of its lines if the file is compiled here."""
     text = source_content(asked.file).decode(errors="replace")
     if asked.file.suffix == ".ptx":

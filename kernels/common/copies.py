@@ -26,7 +26,7 @@ SHAPES = {
 }
 
 
-def copies(
+def copy_kernels(
     what: str, plan: Callable[..., LaunchPlan], reference: Callable[[Any, Case, Arrays], Arrays]
 ) -> tuple[Implementation, ...]:
     """One per shape. `plan` takes what SHAPES name; `reference`: what a copy leaves in the outputs."""
@@ -70,7 +70,7 @@ def copies_of(
         role="yardstick",
         reference=known,
     )
-    return (*copies(what, plan, known), memcpy)
+    return (*copy_kernels(what, plan, known), memcpy)
 
 
 def _memcpy(source: str, target: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan, Scalar, dtypes
-from ..common.copies import copies
+from ..common.copies import copy_kernels
 from ..common.launch_helpers import copy_plan
 
 
@@ -27,4 +27,6 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": inputs["x"]}
 
 
-IMPLEMENTATIONS = copies("copies x and a part of the addend, as many bytes as the fused kernel moves", plan, reference)
+IMPLEMENTATIONS = copy_kernels(
+    "copies x and a part of the addend, as many bytes as the fused kernel moves", plan, reference
+)

@@ -28,9 +28,9 @@ from ..softmax_family.row_techniques import (
     Split,
     Staged,
     StagedLanes,
+    blocks_by_registers,
     many_warps,
     most_packs,
-    resident_blocks,
     staged,
 )
 from ._long_rows import LongRows, long_rows
@@ -83,14 +83,16 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
         return found
     more = STAGED_REGISTERS + columns * itemsize // 4 if isinstance(found, Staged) else MASKED_REGISTERS
     registers = device.registers_per_multiprocessor // (found.resident * found.block) + more
-    return replace(found, resident=resident_blocks(registers, found.block))
+    return replace(found, resident=blocks_by_registers(registers, found.block))
 
 
 def staged_lanes(columns: int, itemsize: int) -> StagedLanes:
     """The fewest lanes per row; `loads` are elements. Rows of a warp are whole sectors."""
     lanes = next(lanes for lanes in (4, 8, 16, 32) if columns <= lanes * LANE_ELEMENTS)
     elements, warp_rows = -(-columns // lanes), SECTOR_ROWS * 2 // itemsize
-    return StagedLanes(lanes, elements, warp_rows * lanes // WARP, resident=resident_blocks(24 + 3 * elements, WARP))
+    return StagedLanes(
+        lanes, elements, warp_rows * lanes // WARP, resident=blocks_by_registers(24 + 3 * elements, WARP)
+    )
 
 
 def _technique(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
@@ -137,7 +139,7 @@ def in_warp(columns: int, itemsize: int) -> Held | None:
         if cost < least_cost:
             block = SHORT_BLOCK if packs == 1 else 64
             block = 256 if packs == 1 and lanes == WARP else block
-            resident = resident_blocks(24 + 8 * masked + rows * packs * per_pack, block)  # one float per element
+            resident = blocks_by_registers(24 + 8 * masked + rows * packs * per_pack, block)  # one float per element
             found, least_cost = Held(lanes, 1, 1, packs, 0, rows, masked, block, resident), cost
         if cost <= LANE_COST:
             break
@@ -148,9 +150,9 @@ def in_warp(columns: int, itemsize: int) -> Held | None:
 def in_cached_warp(found: Held, itemsize: int) -> Held:
     """The choice for x that fits the L2 cache, with one pack per lane: more rows at once and small blocks gain 3 %."""
     if itemsize == 4 and found.lanes == WARP // 2 and not found.masked:
-        return replace(found, lanes=WARP // 4, packs=2, rows=4, block=WARP, resident=resident_blocks(88, WARP))
+        return replace(found, lanes=WARP // 4, packs=2, rows=4, block=WARP, resident=blocks_by_registers(88, WARP))
     block = found.block if found.masked or found.lanes == WARP else 2 * WARP
-    return replace(found, rows=2, block=block, resident=resident_blocks(24 + 2 * PACK // itemsize, block))
+    return replace(found, rows=2, block=block, resident=blocks_by_registers(24 + 2 * PACK // itemsize, block))
 
 
 def clustered(packs: int, masked: bool, most_blocks: int) -> Held | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from ..softmax_family.axis_plans import LOADING_SHARE
 from ..softmax_family.hardware import PACK
-from ..softmax_family.row_plans import MAX_COLUMNS, Arguments
+from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 
 MOST_GROUPS = 1024  # each has a counter
 LEAST_PACKS = 2**14  # of a row: shorter ones are held by clusters of small blocks
@@ -55,7 +55,9 @@ def long_rows_candidates(rows: int, columns: int, itemsize: int, device: DeviceP
             yield one
 
 
-def long_rows_plan(name: str, choice: LongRows, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
+def long_rows_plan(
+    name: str, choice: LongRows, case: Case, device: DeviceProperties, given: EntryArguments
+) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     loading = max(1, int(choice.resident * device.multiprocessors * LOADING_SHARE))
     sizes = (Scalar("int64", rows), Scalar("int32", columns), Scalar("int32", choice.chunk), Scalar("int32", loading))

@@ -1,9 +1,9 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, by the techniques that softmax chooses for rows as long."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
-from ..softmax_family.choice_values import chosen as choice_of
+from ..softmax_family.choice_values import choice_of_values as choice_of
 from ..softmax_family.row_candidates import row_candidates
-from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
+from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments, plan_of
 from ..softmax_family.row_techniques import Choice, StagedLanes
 from ..softmax_family.tuning import rows_tunable
 from ._choices import choose, with_weights
@@ -11,7 +11,7 @@ from ._long_rows import LongRows, long_rows_candidates, long_rows_plan
 from .operation import EPS
 
 NAME = "layer_norm_one_read_rows"
-GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
+GIVEN = EntryArguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
 
 def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | LongRows, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan, dtypes
-from ..common.copies import copies
+from ..common.copies import copy_kernels
 from ..common.launch_helpers import copy_plan
 
 
@@ -19,4 +19,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"z": inputs["x"]}
 
 
-IMPLEMENTATIONS = copies("copies x, and half of y, as many bytes as a product moves", plan, reference)
+IMPLEMENTATIONS = copy_kernels("copies x, and half of y, as many bytes as a product moves", plan, reference)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan
-from ..common.copies import copies
+from ..common.copies import copy_kernels
 from ..common.launch_helpers import streamed_plan
 
 STREAM_STORES = 3  # a hint of common/streamed.cuh
@@ -18,4 +18,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"mask": xp.ones(case.elements)}
 
 
-IMPLEMENTATIONS = copies("writes a 1 to every byte, as a mask is only written", plan, reference)
+IMPLEMENTATIONS = copy_kernels("writes a 1 to every byte, as a mask is only written", plan, reference)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan, dtypes
-from ..common.copies import copies
+from ..common.copies import copy_kernels
 from ..common.launch_helpers import copy_plan
 
 
@@ -20,4 +20,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": inputs["x"].reshape(-1)[:1]}
 
 
-IMPLEMENTATIONS = copies("copies half of x, as many bytes as a sum reads", plan, reference)
+IMPLEMENTATIONS = copy_kernels("copies half of x, as many bytes as a sum reads", plan, reference)

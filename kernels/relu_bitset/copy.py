@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan, Scalar, dtypes
-from ..common.copies import copies
+from ..common.copies import copy_kernels
 from ..common.launch_helpers import copy_plan
 
 
@@ -21,4 +21,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": inputs["x"], "mask": xp.zeros(-(-inputs["x"].size // 32))}
 
 
-IMPLEMENTATIONS = copies("copies x to y and writes zeros for the mask", plan, reference)
+IMPLEMENTATIONS = copy_kernels("copies x to y and writes zeros for the mask", plan, reference)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from kernelbench import Case, DeviceProperties, Unsupported, dtypes
 from .axis_cuts import WIDEST, all_cuts, long_cuts
-from .axis_grids import grid_of, lead_of, resident
+from .axis_grids import grid_of, lead_of, resident_blocks_of_gpu
 from .axis_tiles import (
     BOUND,
     CUT_BOUND,
@@ -58,7 +58,7 @@ def _runs(tile: Tile, view: View, device: DeviceProperties) -> bool:
     """Whether every block has rows and, unless it is the only one, two warps, and the device can launch them."""
     alone = tile.parts == tile.strips(view) == 1 and view.outer <= tile.slabs
     few = tile.threads * tile.slabs <= WARP and not alone
-    if few or (tile.parts - 1) * tile.rows >= view.dim or not resident(tile, device):
+    if few or (tile.parts - 1) * tile.rows >= view.dim or not resident_blocks_of_gpu(tile, device):
         return False
     try:
         grid_of(tile, view, device, lead_of(tile, view, device.l2_bytes) if tile.exchange == "tickets" else 0)
@@ -155,7 +155,7 @@ def co_resident_of(view: View, cut: Cut, size: tuple[int, int, int], device: Dev
     if tile is None:
         return None
     tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="co-resident")
-    return tile if tile.parts <= resident(tile, device) else None
+    return tile if tile.parts <= resident_blocks_of_gpu(tile, device) else None
 
 
 def ticket_of(view: View, cut: Cut) -> Tile | None:

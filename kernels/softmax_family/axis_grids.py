@@ -37,7 +37,7 @@ def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> 
     return grid
 
 
-def resident(tile: Tile, device: DeviceProperties) -> int:
+def resident_blocks_of_gpu(tile: Tile, device: DeviceProperties) -> int:
     """Blocks that a GPU holds at once, if the compiler takes all registers that it may."""
     threads = -(-tile.threads * tile.slabs // WARP) * WARP
     bound, blocks = tile.bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from .axis_candidates import AxisChoice
-from .axis_grids import AHEAD_SHARE, grid_of, lead_of, resident
+from .axis_grids import AHEAD_SHARE, grid_of, lead_of, resident_blocks_of_gpu
 from .axis_tiles import Tile, View, view_of
 from .hardware import PACK, USUAL_CLOCK_HZ
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
@@ -21,13 +21,13 @@ def staggered_start(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
     if tile.exchange == "tickets":
         return ()
     if tile.exchange == "co-resident":
-        return (Scalar("int32", max(1, int(resident(tile, device) * LOADING_SHARE))),)
+        return (Scalar("int32", max(1, int(resident_blocks_of_gpu(tile, device) * LOADING_SHARE))),)
     cycles = tile.slabs * tile.held_bytes / device.peak_bytes_per_s * (device.max_clock_hz or USUAL_CLOCK_HZ)
     if tile.parts == 1:  # blocks that do not wait for each other
         cycles /= 2
     if tile.layout == "shifted" and tile.parts >= MANY_PARTS:
         cycles *= 2
-    return Scalar("int32", resident(tile, device)), Scalar("float32", round(cycles, 2))
+    return Scalar("int32", resident_blocks_of_gpu(tile, device)), Scalar("float32", round(cycles, 2))
 
 
 def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:

@@ -12,7 +12,7 @@ from kernelbench import Unsupported
 Choice = TypeVar("Choice")  # a dataclass
 
 
-def values_of(choice: Any) -> dict[str, int]:
+def choice_values(choice: Any) -> dict[str, int]:
     """`{held: 1, lanes: 32, warps: 4, ..}`: the technique, then its fields. Words count 1, zeros are left out."""
     found = {type(choice).__name__.lower(): 1}
     for field in fields(choice):
@@ -26,7 +26,7 @@ def values_of(choice: Any) -> dict[str, int]:
     return found
 
 
-def chosen(values: Mapping[str, int], candidates: Sequence[Choice]) -> Choice:
+def choice_of_values(values: Mapping[str, int], candidates: Sequence[Choice]) -> Choice:
     """The candidate that has these values. Unsupported where none has."""
     wanted = dict(values)
     for one in candidates:
@@ -37,5 +37,5 @@ def chosen(values: Mapping[str, int], candidates: Sequence[Choice]) -> Choice:
 
 @lru_cache(maxsize=256)
 def _values_once(choice: Any) -> dict[str, int]:
-    """For `chosen`, which compares a candidate's with those of each of the others."""
-    return values_of(choice)
+    """For `choice_of_values`, which compares a candidate's with those of each of the others."""
+    return choice_values(choice)

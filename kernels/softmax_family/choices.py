@@ -10,8 +10,8 @@ import numpy as np
 from kernelbench import Case, DeviceProperties, LaunchPlan, Unsupported
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_plans import choice_plan
-from .choice_values import chosen
-from .cost import CONSTANTS, seconds
+from .choice_values import choice_of_values
+from .cost import CONSTANTS, predicted_seconds
 from .quantities import axis_quantities, rows_quantities
 from .row_candidates import row_candidates
 from .row_plans import plan_of
@@ -29,7 +29,7 @@ def rows_plan(
     the last, and for values of no candidate.
     """
     if values:
-        choice = chosen(values, row_candidates(case, device, keeps_exponentials))
+        choice = choice_of_values(values, row_candidates(case, device, keeps_exponentials))
     else:
         choice = fastest_of_rows(case, device, keeps_exponentials)
     return plan_of(name, choice, case, device)
@@ -39,7 +39,7 @@ def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[s
     """The launch for a view [outer, dim, inner], likewise. Raises Unsupported for the last axis."""
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
-    choice = chosen(values, axis_candidates(case, device)) if values else fastest_of_view(case, device)
+    choice = choice_of_values(values, axis_candidates(case, device)) if values else fastest_of_view(case, device)
     return choice_plan(name, case, device, choice)
 
 
@@ -57,4 +57,4 @@ def fastest_of_view(case: Case, device: DeviceProperties) -> AxisChoice:
 
 def _fastest(quantities: Sequence[Mapping[str, float]]) -> int:
     together = {name: np.array([each[name] for each in quantities]) for name in quantities[0]}
-    return int(seconds(together, VALUES).argmin())
+    return int(predicted_seconds(together, VALUES).argmin())

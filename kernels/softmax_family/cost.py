@@ -73,7 +73,7 @@ class Quantities:
         return {name: float(value) for name, value in vars(self).items()}
 
 
-def seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
+def predicted_seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     """The time beyond an empty kernel's, of quantities `q` (numbers or arrays) with the constants `k`."""
     bandwidth = q["peak_bytes_per_s"] * k["bandwidth"]
     nbytes = q["moved_bytes"] * (1 + k["line"] / q["stretch_bytes"]) + q["warps"] * 128 * q["spilled"] * k["spill"]

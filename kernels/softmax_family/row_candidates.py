@@ -17,10 +17,10 @@ from .row_techniques import (
     Split,
     Staged,
     StagedLanes,
+    blocks_by_registers,
     in_staged_lanes,
     many_warps,
     most_packs,
-    resident_blocks,
     staged,
 )
 
@@ -92,7 +92,7 @@ def _by_lanes(columns: int, itemsize: int) -> Iterator[Held]:
         if lanes * PACK < LINE and packs > min(lanes, 2):
             continue  # the lanes of a row would read parts of lines, again and again: never faster by more than 2 %
         block = (256 if lanes == WARP else 128) if held == 1 else 64
-        resident = resident_blocks(24 + 8 * masked + held * per_pack, block)
+        resident = blocks_by_registers(24 + 8 * masked + held * per_pack, block)
         yield Held(lanes, 1, 1, packs, 0, rows, masked, block, resident)
 
 

@@ -11,17 +11,19 @@ from .row_techniques import Choice, Held, Split, Staged, StagedLanes
 MAX_COLUMNS = 2**30  # of held rows: int indices of the kernels go up to a block beyond the end of the row
 
 
-class Arguments(NamedTuple):
+class EntryArguments(NamedTuple):
     """What entries take beside the sizes of rows."""
 
     arrays: tuple[str, ...] = ("x", "y")  # x the first
     scalars: tuple[Scalar, ...] = ()  # behind the sizes
 
 
-SOFTMAX = Arguments()
+SOFTMAX = EntryArguments()
 
 
-def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties, given: Arguments = SOFTMAX) -> LaunchPlan:
+def plan_of(
+    name: str, choice: Choice, case: Case, device: DeviceProperties, given: EntryArguments = SOFTMAX
+) -> LaunchPlan:
     """The launches of a technique; Unsupported where a grid is too large."""
     if isinstance(choice, Held):
         return _held_plan(name, choice, case, device, given)
@@ -48,7 +50,7 @@ def _common(choice: Choice, technique: str, case: Case) -> tuple[tuple[str, str 
     )
 
 
-def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
+def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     if choice.warps > 1:
         grid = rows * choice.blocks
@@ -83,7 +85,7 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, gi
     return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
-def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
+def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
     rows, _ = case.rows_columns()
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
@@ -97,7 +99,7 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
 
 
 def _staged_lanes_plan(
-    name: str, choice: StagedLanes, case: Case, device: DeviceProperties, given: Arguments
+    name: str, choice: StagedLanes, case: Case, device: DeviceProperties, given: EntryArguments
 ) -> LaunchPlan:
     rows, columns = case.rows_columns()
     warps, itemsize = choice.block // WARP, dtypes.itemsize(case.dtype)
@@ -116,7 +118,7 @@ def _staged_lanes_plan(
     return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
-def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
+def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
     rows, columns = case.rows_columns()
     per_pack = PACK // dtypes.itemsize(case.dtype)
     chunk = (choice.packs * choice.block - 1) * per_pack  # wherever a chunk begins, a block holds all its packs

@@ -83,7 +83,7 @@ def most_packs(columns: int, itemsize: int) -> int:
     return -(-(before + columns) // per_pack)
 
 
-def resident_blocks(registers: int, block: int) -> int:
+def blocks_by_registers(registers: int, block: int) -> int:
     """Blocks per multiprocessor, of `block` threads with `registers` registers each."""
     threads = min(2048, REGISTERS // (-(-registers // 8) * 8))
     return max(1, min(32, threads // block))
@@ -114,11 +114,11 @@ def staged(columns: int, itemsize: int) -> Staged:
     while group > 1 and group * columns * itemsize > STAGED_BYTES and group * columns * itemsize % 8 == 0:
         group //= 2
     registers = 16 + group * columns * itemsize // 4 + (columns // 2 if itemsize < 4 else 0)
-    return Staged(columns, group, SHORT_BLOCK, resident_blocks(registers, SHORT_BLOCK))
+    return Staged(columns, group, SHORT_BLOCK, blocks_by_registers(registers, SHORT_BLOCK))
 
 
 def in_staged_lanes(columns: int, lanes: int, rows: int = 1, block: int = WARP) -> StagedLanes:
     """Rows of `columns` halves by `lanes` lanes each."""
     loads = -(-(columns // 2 + 1) // lanes)  # a row may begin and end within 4 bytes
     group = max(1, SECTOR_ROWS * lanes // WARP)
-    return StagedLanes(lanes, loads, group, rows, block, resident_blocks(24 + 2 * rows * loads, block))
+    return StagedLanes(lanes, loads, group, rows, block, blocks_by_registers(24 + 2 * rows * loads, block))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from .axis_tiles import JOIN_CHUNK, pack_columns
 from .hardware import PACK, WARP
-from .row_techniques import resident_blocks, staged
+from .row_techniques import blocks_by_registers, staged
 
 SMALL_HELD = 16  # most elements of a column per thread
 SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
@@ -48,7 +48,7 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     itemsize, size = dtypes.itemsize(case.dtype), dim * inner
     rows = staged(size, itemsize)
     # A thread keeps what it loads, and a slab's elements as floats.
-    blocks = resident_blocks(32 + rows.group * size * itemsize // 4 + size, rows.block)
+    blocks = blocks_by_registers(32 + rows.group * size * itemsize // 4 + size, rows.block)
     launch = Launch(
         entry=f"{name}_staged_{dtypes.suffix(case.dtype)}",
         grid=(grid_within(-(-outer // (rows.block * rows.group)), device), 1, 1),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, code_notes
+from kernelbench.build import BuildRequest, Compiler, access_notes
 from kernelbench.build.sass import NO_DISASSEMBLER
 from kernelbench.core.records import Binary
 from tests.build.binaries import only_built
@@ -60,7 +60,7 @@ def test_facts_of_clusters_are_read(
     binary = built(folder, name, nvcc)
     found = binary.facts["k"]
     assert (found.parameter_loads, found.parameter_stores) == (loads, stores)
-    notes = code_notes(binary, nvcc)
+    notes = access_notes(binary, nvcc)
     assert notes["k"] in ("", NO_DISASSEMBLER), "no memory instruction is missed on one of the two sides"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build, limits
+from kernelbench.build import BuildRequest, Compiler, build, compiler_limits
 from kernelbench.build.cache import DEPENDENCIES
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.core.records import Binary
@@ -88,8 +88,8 @@ def test_a_source_that_asks_for_a_file_is_compiled_anew(nvcc: Compiler, kernel: 
 def test_an_endless_header_costs_its_kernel_alone_and_is_told(
     nvcc: Compiler, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MEMORY_BYTES", 2**29)
-    monkeypatch.setattr(limits, "FILE_BYTES", 2**22)
+    monkeypatch.setattr(compiler_limits, "MEMORY_BYTES", 2**29)
+    monkeypatch.setattr(compiler_limits, "FILE_BYTES", 2**22)
     bad, good = kernel('#include "/dev/zero"\n', "bad"), kernel(f"#define VALUE 1\n{BODY}", "good")
     bomb = "".join(f"#define A{n + 1} A{n} A{n} A{n} A{n} A{n} A{n} A{n} A{n}\n" for n in range(9))
     large = kernel(f"#define A0 abcdefgh\n{bomb}A9\n", "large")
@@ -170,7 +170,7 @@ def test_a_compiler_that_lists_nothing_makes_no_entry(fake_nvcc: FakeNvcc, kerne
 def test_of_long_output_both_ends_are_kept(
     fake_nvcc: FakeNvcc, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "KEPT_BYTES", 2**16)
+    monkeypatch.setattr(compiler_limits, "KEPT_BYTES", 2**16)
     request = kernel("// CHATTY\n")
     result = fake_nvcc.refused(request)
     assert str(result).startswith(f"{request.source}:9: error: the end\n")

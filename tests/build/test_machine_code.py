@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, machine_code_text
+from kernelbench.build import BuildRequest, code_hashes
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.records import Binary
 from tests.build.binaries import only_built
@@ -43,11 +43,11 @@ def test_names_and_lines_do_not_count_but_instructions_do(compiled):
 @pytest.mark.nvcc
 def test_a_run_keeps_it_by_the_key_of_its_rows(compiled):
     binary = compiled(2, "doubled")
-    kept = machine_code_text([binary])
+    kept = code_hashes([binary])
     assert set(kept) == {binary.key[:16]}
     assert set(kept[binary.key[:16]]["twice"]) == {"hash", "instructions"}
     binary.path.unlink()
-    assert machine_code_text([binary]) == {}
+    assert code_hashes([binary]) == {}
 
 
 @pytest.mark.parametrize(

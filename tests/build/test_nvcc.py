@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build, code_notes
+from kernelbench.build import BuildRequest, Compiler, access_notes, build
 from kernelbench.core import places, sources
 from kernelbench.core.errors import BuildError, Unsupported
 from kernelbench.core.launch_texts import input_loads, unread_inputs
@@ -304,7 +304,7 @@ def test_host_code_becomes_a_library_that_is_kept_like_any_binary(nvcc: Compiler
     binary = only_built(request, nvcc, cache)
     assert ctypes.CDLL(str(binary.path))["launches"]
     assert (binary.facts, binary.cached) == ({}, False)
-    assert code_notes(binary, nvcc) == {}, "a library has no PTX"
+    assert access_notes(binary, nvcc) == {}, "a library has no PTX"
     assert only_built(request, nvcc, cache).cached
     binary.path.unlink()  # it is loaded: in its own file the damage would end this process
     binary.path.write_bytes(b"damaged")

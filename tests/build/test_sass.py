@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, code_notes, machine_lines
+from kernelbench.build import BuildRequest, Compiler, access_notes, machine_lines
 from kernelbench.build.code_notes import NOTES, note_all
 from kernelbench.build.sass import (
     SassCheck,
@@ -268,7 +268,7 @@ def test_what_ptxas_really_does(
     assert "32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128" in notes["tile"]
     assert notes["plain"] == ""
     assert notes["summed"] == "atomics became a loop of a load and ATOMS.CAS"
-    assert code_notes(binary, nvcc) == notes
+    assert access_notes(binary, nvcc) == notes
     kept = json.loads((binary.path.parent / NOTES).read_text())
     assert kept == notes, "it is not disassembled again"
 
@@ -293,7 +293,7 @@ def test_many_are_disassembled_together_as_each_alone(
     kept = [json.loads((path.parent / NOTES).read_text()) for path in paths]
     for path in paths:
         (path.parent / NOTES).unlink()
-    assert kept == [dict(code_notes(binary, nvcc)) for binary in binaries]
+    assert kept == [dict(access_notes(binary, nvcc)) for binary in binaries]
     assert disassemble_together([], "sm_90", nvcc) is None
 
 

@@ -9,7 +9,7 @@ import pytest
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case_run import Settings
-from kernelbench.measure.worker import WorkerBench
+from kernelbench.measure.gpu_process import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, plan_case
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.own_file import CuFile

@@ -84,10 +84,10 @@ def test_a_stack(command: Command) -> None:
     assert "the call of endless is nested 129 deep" in out
 
 
-def launch(tmp_path: Path, *arguments: str) -> walk.Launch:
+def launch(tmp_path: Path, *arguments: str) -> walk.SimulateRequest:
     file = tmp_path / "add.ptx"
     file.write_text(PTX)
-    return walk.Launch(file, "", (1,), (1,), arguments)
+    return walk.SimulateRequest(file, "", (1,), (1,), arguments)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from kernelbench.report import explanation, fitting, summary
 from kernelbench.report.explanation import run_explanations
 from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
+from kernelbench.runs.row_records import Row
 from kernelbench.walks.compare import changes_between
 from kernelbench.walks.history import Histories
 from tests.conftest import Command, read_once

@@ -11,7 +11,7 @@ from kernelbench.core.problems import Problems
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import Counted
-from kernelbench.runs.records import RESULTS
+from kernelbench.runs.row_records import RESULTS
 
 REQUESTS = 1000
 

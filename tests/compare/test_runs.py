@@ -17,8 +17,8 @@ from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import columns, places
 from kernelbench.core.errors import InputError
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.runs.row_records import Row
 from tests.compare.conftest import RunBuilder
 from tests.two_runs import TIMES, World, slowed, synthetic, with_rows, with_samples
 

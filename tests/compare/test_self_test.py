@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelbench.compare.measured import Measured, speedup
+from kernelbench.compare.measured import MeasuredRun, speedup
 from kernelbench.compare.self_test import self_test
 from kernelbench.runs.results import Run
 from tests.two_runs import World, slowed, synthetic, with_samples
@@ -57,7 +57,7 @@ def test_the_smallest_difference_that_is_found_is_found(length: int) -> None:
     found = self_test(run)["lengths"][length]
     for size, least, most in ((found["detectable"], 0.85, 1.0), (found["detectable"] / 3, 0.0, 0.3)):
         planted = slowed(run, 1 + size, lambda row: row.implementation == "copy")
-        measured = Measured(planted)
+        measured = MeasuredRun(planted)
         verdicts = []
         for case in measured.cases:
             sides = [measured.times(case.key, name, "cold")["events"] for name in ("kernel", "copy")]

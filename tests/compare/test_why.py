@@ -3,7 +3,7 @@
 import pytest
 
 from kernelbench.compare.ledger_schema import schema_problems
-from kernelbench.compare.measured import Measured
+from kernelbench.compare.measured import MeasuredRun
 from kernelbench.compare.why import ledger_reason
 from kernelbench.core.counters import Counters
 from kernelbench.core.errors import InputError
@@ -28,7 +28,7 @@ def measured(build):
     run = build.write()
     run.environment["code"] = CODE
     counts = Counted(large.key, "wide", Counters(global_load_requests=3, global_load_sectors=12))
-    return Measured(run, {large.key: {"wide": counts}})
+    return MeasuredRun(run, {large.key: {"wide": counts}})
 
 
 def claim(text, verdict="holds"):

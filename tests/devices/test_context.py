@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kernelbench.devices import context
-from kernelbench.devices.context import LEAST_CONTEXTS, MOST_CONTEXTS, PATIENT_CONTEXTS, choose_context
+from kernelbench.devices import cuda_context
+from kernelbench.devices.cuda_context import LEAST_CONTEXTS, MOST_CONTEXTS, PATIENT_CONTEXTS, choose_context
 
 CHEAP, CHEAPER, DEAR = 9.15e-6, 9.0e-6, 9.7e-6
 
@@ -33,8 +33,8 @@ class FakeDriver:
 
 def chosen(monkeypatch: pytest.MonkeyPatch, costs: Sequence[float]) -> tuple[list[float] | None, FakeDriver]:
     driver, rest = FakeDriver(), iter(costs)
-    monkeypatch.setattr(context, "_Driver", lambda: driver)
-    monkeypatch.setattr(context, "_cost_of_new_context", lambda driver, device: next(rest))
+    monkeypatch.setattr(cuda_context, "_Driver", lambda: driver)
+    monkeypatch.setattr(cuda_context, "_cost_of_new_context", lambda driver, device: next(rest))
     return choose_context(0), driver
 
 
@@ -63,7 +63,7 @@ def test_it_ends_where_no_other_cheap_one_comes(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_context_that_others_hold_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = FakeDriver(active=1)
-    monkeypatch.setattr(context, "_Driver", lambda: driver)
+    monkeypatch.setattr(cuda_context, "_Driver", lambda: driver)
     assert choose_context(0) is None
     assert driver.resets == 0
 
@@ -84,4 +84,4 @@ def test_a_driver_error_names_the_function(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
     with pytest.raises(OSError, match="cuInit answers 100"):
-        context._Driver().cuInit(0)
+        cuda_context._Driver().cuInit(0)

@@ -455,7 +455,7 @@ def test_accesses_that_ptxas_joins_count_as_joined_and_the_row_says_so(
     (launch,) = result.counters
     assert launch.grouping == GROUPED
     assert (launch.counters.shared_load_requests, launch.counters.shared_load_wavefronts) == (8 * 2, 8 * 2 * 4)
-    monkeypatch.setattr("kernelbench.devices.programs.code_notes", lambda binary: {"twice": ""})
+    monkeypatch.setattr("kernelbench.devices.programs.access_notes", lambda binary: {"twice": ""})
     result = run(joined, (8, 256), "twice")
     assert result.reason == "not timed: simulated"
     assert result.counters[0].counters.shared_load_requests == 8 * 2 * 4

@@ -7,10 +7,10 @@ from types import MappingProxyType
 import pytest
 
 from kernelbench.core.counters import GROUPED, GROUPED_IN_PART, Counters, LaunchCounters
-from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, simulated_values, tally_launches
+from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, count_agreement, simulated_values
 from kernelbench.explain.case import case_sentences
 from kernelbench.explain.counted import Counted, LaunchShape
-from kernelbench.explain.measured import compare_launch, side_by_side
+from kernelbench.explain.hardware_agreement import compare_launch, side_by_side
 
 COUNTERS = Counters(global_load_requests=100, global_load_sectors=400, shared_load_wavefronts=1000)
 REAL = {name: float(value) for name, value in simulated_values(COUNTERS).items() if name in COMPARED}
@@ -131,7 +131,7 @@ def test_each_launch_has_both_sides() -> None:
     assert (first.sampled, second.sampled) == ("", "64 of 1000 blocks")
     assert list(first.stalls.items()) == [("barrier", 4.0), ("wait", 1.5)], "the largest first"
     assert first.reason == ""
-    found = tally_launches((first, second))
+    found = count_agreement((first, second))
     assert (found.launches, found.metrics, found.equal, found.explained, found.unexplained) == (2, 6, 6, 0, 0)
 
 
@@ -166,5 +166,5 @@ def test_the_tally_counts_metrics_and_leaves_out_zeros() -> None:
         *side_by_side("c", "i", [apart], counted(launch(), machine_code=MERGED)),
         *side_by_side("c", "i", [real], "none"),
     ]
-    found = tally_launches(launches)
+    found = count_agreement(launches)
     assert (found.launches, found.metrics, found.equal, found.explained, found.unexplained) == (2, 6, 4, 1, 1)

@@ -8,7 +8,7 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.explain import explain_case, source_listings, tightest_bound
 from kernelbench.explain.case import differing_metrics
 from kernelbench.explain.counted import LaunchShape
-from kernelbench.explain.records import Link
+from kernelbench.explain.findings import Link
 
 M = 1_000_000
 H200 = known_gpu("h200")

@@ -9,8 +9,8 @@ from kernelbench.core import columns, places
 from kernelbench.core.counters import Counters
 from kernelbench.devices.known import known_gpu
 from kernelbench.explain.counted import METRICS, Counted, LaunchShape
-from kernelbench.runs.records import RESULTS
 from kernelbench.runs.results import Store, read_run
+from kernelbench.runs.row_records import RESULTS
 
 H200 = known_gpu("h200")
 COUNTERS = Counters(

@@ -7,14 +7,14 @@ from kernelbench.fleet.client import _on, jobs_of
 from kernelbench.fleet.dispatch import Queues
 from kernelbench.fleet.folder import Fleet
 from kernelbench.fleet.gpus import named_gpus
-from kernelbench.fleet.jobs import Job
+from kernelbench.fleet.jobs import FleetJob
 
-JOB = Job("f", "h200", "one", "a", "", (), "", 6, 6.0)
+JOB = FleetJob("f", "h200", "one", "a", "", (), "", 6, 6.0)
 A, B, C = (replace(JOB, suite=name, cost=cost) for name, cost in (("a", 9.0), ("b", 2.0), ("c", 5.0)))
 D = replace(JOB, suite="d", resource="two", cost=1.0)
 
 
-def on(job: Job, resource: str) -> Job:
+def on(job: FleetJob, resource: str) -> FleetJob:
     return replace(job, resource=resource)
 
 

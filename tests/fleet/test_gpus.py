@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelbench.core.errors import InputError, NoDevice
-from kernelbench.fleet.gpus import GPU_VARIABLE, Gpu, _model, gpu_here, gpu_of, named_gpus, told_apart
+from kernelbench.fleet.gpus import GPU_VARIABLE, Gpu, _model, gpu_from_mapping, named_gpus, told_apart, worker_gpu
 
 UUIDS = ("GPU-aaaa", "GPU-bbbb", "GPU-cccc")
 
@@ -85,14 +85,14 @@ def test_simulated_gpus_of_one_kind_have_labels_of_their_own() -> None:
 
 
 def test_a_worker_knows_its_gpu(three: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert gpu_here() is None
+    assert worker_gpu() is None
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-bbbb")  # a plain Dask worker
-    assert gpu_here() == named_gpus("1")[0]
+    assert worker_gpu() == named_gpus("1")[0]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-aaaa,GPU-bbbb")
-    assert gpu_here() is None, "which of the two?"
+    assert worker_gpu() is None, "which of the two?"
     mine = named_gpus("simulated:t4")[0]
     monkeypatch.setenv(GPU_VARIABLE, mine.worker_environment[GPU_VARIABLE])
-    assert gpu_here() == mine
+    assert worker_gpu() == mine
 
 
 def test_gpus_of_several_hosts_are_told_apart_and_never_offered_twice() -> None:
@@ -108,9 +108,9 @@ def test_gpus_of_several_hosts_are_told_apart_and_never_offered_twice() -> None:
 def test_a_label_is_the_name_of_a_folder(label: str) -> None:
     values = {"kind": "k", "device": "cuda", "resource": "r", "host": "h"}
     with pytest.raises(InputError, match="calls its GPU"):
-        gpu_of({**values, "label": label})
+        gpu_from_mapping({**values, "label": label})
     with pytest.raises(InputError, match="another version of kernelbench"):
-        gpu_of(values)
+        gpu_from_mapping(values)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from kernelbench.core import places
 from kernelbench.core.errors import InputError
 from kernelbench.fleet import jobs
 from kernelbench.fleet.gpus import named_gpus
-from kernelbench.fleet.jobs import Job, RefusedJob
+from kernelbench.fleet.jobs import FleetJob, RefusedJob
 
 GPU = named_gpus("simulated:a100")[0]
 SUITE = places.SUITES / "softmax.yaml"
-JOB = Job("20261123-2-gpus", "a100", GPU.resource, "softmax", jobs.digest_of(SUITE), ("--only", "ft"), "", 6, 6.0)
+JOB = FleetJob("20261123-2-gpus", "a100", GPU.resource, "softmax", jobs.digest_of(SUITE), ("--only", "ft"), "", 6, 6.0)
 
 
 def test_a_job_of_this_suite_and_gpu_is_done() -> None:

@@ -11,7 +11,7 @@ from kernelbench.cli import run_fleet
 from kernelbench.cli.run import run
 from kernelbench.cli.run_fleet import worker_options
 from kernelbench.core.errors import InputError
-from kernelbench.fleet.jobs import Job
+from kernelbench.fleet.jobs import FleetJob
 from tests.conftest import Command
 
 pytest.importorskip("distributed", reason="the extra fleet is not installed")
@@ -86,8 +86,8 @@ def test_a_run_of_one_device_is_not_written_over(command: Command, tmp_path: Pat
     assert (code, "holds a run of one device" in messages) == (2, True)
 
 
-def job(suite: str, cases: int, cost: float) -> Job:
-    return Job("fleet", "a100", "a100", suite, "", (), "", cases, cost)
+def job(suite: str, cases: int, cost: float) -> FleetJob:
+    return FleetJob("fleet", "a100", "a100", suite, "", (), "", cases, cost)
 
 
 def test_time_left_counts_what_cases_cost_not_how_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ import pytest
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.report.fleet_page import write_fleet_page
-from kernelbench.report.fleet_page_times import Member, mean_lines
+from kernelbench.report.fleet_page_times import SuiteAnswer, mean_lines
 from kernelbench.report.fleet_page_view import FleetView, fleet_view
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.runs.row_records import Row
 from kernelbench.walks.compare import judge_run
 from tests.conftest import Command
 from tests.endings import printed, refused
@@ -30,9 +30,9 @@ def recorded() -> Run:
     return read_run(places.RECORDED / "h200" / "softmax")
 
 
-def member(label: str, run: Run) -> Member:
+def member(label: str, run: Run) -> SuiteAnswer:
     found = judge_run(run)
-    return Member(**vars(found), label=label)
+    return SuiteAnswer(**vars(found), label=label)
 
 
 def on(run: Run, name: str) -> Run:
@@ -40,7 +40,7 @@ def on(run: Run, name: str) -> Run:
     return with_samples(replace(run, environment={**run.environment, "device": device}), run.samples)
 
 
-def view(*members: Member) -> FleetView:
+def view(*members: SuiteAnswer) -> FleetView:
     return fleet_view(members, LEDGER)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernelbench.core import places
-from kernelbench.core.hardware_counters import tally_launches
+from kernelbench.core.hardware_counters import count_agreement
 from kernelbench.runs.hardware_counters import read_counters
 from kernelbench.runs.results import read_run
 
@@ -38,7 +38,7 @@ def test_launches_are_found_counted_and_compared(device: Any, compiler: Any, tmp
     compared = [one for one in launches if one.agreement]
     assert {one.implementation for one in compared} == correct - {"torch"}
     assert [one for one in compared if one.agreement == "unexplained"] == []
-    assert tally_launches(launches).equal > 0
+    assert count_agreement(launches).equal > 0
     for one in launches:
         assert 0 < one.hardware["achieved_occupancy"] <= 1
         assert one.hardware["dram_read_bytes"] > 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
+from kernelbench.runs.row_records import Row
 
 pytestmark = [
     pytest.mark.gpu, pytest.mark.timed, pytest.mark.nvcc, pytest.mark.usefixtures("_opened", "compiler"),

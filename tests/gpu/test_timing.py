@@ -12,7 +12,7 @@ from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Case
 from kernelbench.measure.binaries import LIMITS_SOURCE
 from kernelbench.measure.case_run import Settings
-from kernelbench.measure.limits import measure_limits
+from kernelbench.measure.floor_and_ceilings import measure_limits
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.tracks import Precision
 from tests.build.binaries import only_built

@@ -4,7 +4,7 @@ from collections import Counter
 
 from kernelbench.core.records import Case, DeviceProperties
 from kernels.softmax_family import row_plans
-from kernels.softmax_family.axis_grids import lead_of, resident
+from kernels.softmax_family.axis_grids import lead_of, resident_blocks_of_gpu
 from kernels.softmax_family.axis_tiles import Tile, View
 from kernels.softmax_family.row_techniques import Choice, Held, Split, Staged, StagedLanes
 
@@ -64,7 +64,7 @@ def check_tile(tile: Tile, view: View, device: DeviceProperties) -> None:
     if tile.more_strips:
         assert (tile.group, tile.slabs, tile.is_exact(view)) == (1, 1, True), "a thread has all rows of its columns"
         assert tile.more_strips < tile.strips(view)
-    assert resident(tile, device) > 0
+    assert resident_blocks_of_gpu(tile, device) > 0
     if tile.is_whole:
         assert tile.segment * tile.per_pack == tile.width
     if tile.layout == "ragged":
@@ -77,6 +77,6 @@ def check_tile(tile: Tile, view: View, device: DeviceProperties) -> None:
     if tile.exchange == "tickets":
         assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
     if tile.exchange == "co-resident":
-        assert tile.parts <= resident(tile, device), "else its blocks wait for one that does not run"
+        assert tile.parts <= resident_blocks_of_gpu(tile, device), "else its blocks wait for one that does not run"
     if tile.exchange == "block":
         assert tile.parts == 1

@@ -13,7 +13,7 @@ from kernelbench.planning.plan_checks import plan_problem
 from kernelbench.suite import find_suite, read_suite
 from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_tiles import Tile, view_of
-from kernels.softmax_family.choice_values import chosen, values_of
+from kernels.softmax_family.choice_values import choice_of_values, choice_values
 from kernels.softmax_family.row_candidates import row_candidates
 from kernels.softmax_family.row_techniques import Held, Staged
 from tests.catalog import catalog
@@ -34,7 +34,7 @@ def check_launches(case, device, kernel, candidates):
     implementation = CATALOG.implementations[case.operation][kernel]
     plans = set()
     for one in candidates:
-        plan = implementation.plan(case, device, **values_of(one))
+        plan = implementation.plan(case, device, **choice_values(one))
         assert plan not in plans
         plans.add(plan)
         assert plan_problem(plan, ["x", "y"], device) == ""
@@ -125,11 +125,11 @@ def test_every_technique_is_among_the_candidates_of_some_case(h200):
 def test_values_name_their_candidate_and_no_other(h200):
     case = Case("log_softmax", (64, 1000, 196), 1, "float32")
     found = axis_candidates(case, h200)
-    named = [values_of(one) for one in found]
-    assert [chosen(values, found) for values in named] == list(found)
+    named = [choice_values(one) for one in found]
+    assert [choice_of_values(values, found) for values in named] == list(found)
     first = next(one for one in named if {"tile": 1, "whole": 1, "cluster": 1}.items() <= one.items())
     with pytest.raises(Unsupported, match="no candidate for this shape on this GPU"):
-        chosen({**first, "rows": 126}, found)
+        choice_of_values({**first, "rows": 126}, found)
     with pytest.raises(Unsupported, match="no candidate"):
         CATALOG.implementations["softmax"]["one_read_rows"].plan(Case("softmax", (8, 128), -1, "float32"), h200, held=1)
 

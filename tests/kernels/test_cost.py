@@ -13,7 +13,7 @@ from kernelbench.planning.timed_candidates import with_quantities
 from kernelbench.runs.candidate_times import read_times
 from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_tiles import Tile
-from kernels.softmax_family.cost import CONSTANTS, seconds
+from kernels.softmax_family.cost import CONSTANTS, predicted_seconds
 from kernels.softmax_family.quantities import axis_quantities, of_rows, rows_quantities
 from kernels.softmax_family.row_candidates import row_candidates
 from kernels.softmax_family.row_techniques import Held, many_warps, most_packs
@@ -31,7 +31,7 @@ def rows(shape, dtype="float32"):
 
 
 def cost(quantities, **changes):
-    return float(seconds(quantities, {**KNOWN_CONSTANTS, **changes}))
+    return float(predicted_seconds(quantities, {**KNOWN_CONSTANTS, **changes}))
 
 
 def test_there_are_few_constants_each_with_its_unit():
@@ -145,7 +145,7 @@ def test_blocks_that_share_columns_exchange_more_the_more_they_are():
 def test_arrays_of_candidates_cost_what_each_does_alone():
     found = rows((8192, 4096))
     stacked = {name: np.array([each[name] for each in found]) for name in found[0]}
-    assert seconds(stacked, KNOWN_CONSTANTS) == pytest.approx([cost(each) for each in found])
+    assert predicted_seconds(stacked, KNOWN_CONSTANTS) == pytest.approx([cost(each) for each in found])
 
 
 @cache

@@ -4,7 +4,7 @@ import pytest
 
 from kernelbench.core.records import Case, Scalar
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.measure.case_data import CaseData, Part
+from kernelbench.measure.case_data import CaseData, SliceRange
 from tests.catalog import catalog
 
 CATALOG = catalog()
@@ -41,7 +41,7 @@ def test_spread_out_arrays_are_not_widened_on_the_simulator(side, name):
         data = CaseData(device, OPERATION, one, [arrays], 1)
         reference = IMPLEMENTATIONS[name].reference or OPERATION.reference
         data.look_at(data.inputs(arrays))
-        assert data.expected(reference, data.inputs(arrays), Part(0, 1, 1))["y"].dtype == stored
+        assert data.expected(reference, data.inputs(arrays), SliceRange(0, 1, 1))["y"].dtype == stored
 
 
 @pytest.mark.nvcc

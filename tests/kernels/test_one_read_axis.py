@@ -9,7 +9,7 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family.axis_candidates import axis_candidates
-from kernels.softmax_family.axis_grids import resident
+from kernels.softmax_family.axis_grids import resident_blocks_of_gpu
 from kernels.softmax_family.axis_plans import grid_of, staggered_start, tile_plan
 from kernels.softmax_family.axis_tiles import Tile, view_of
 from kernels.softmax_family.row_candidates import row_candidates
@@ -52,7 +52,9 @@ def test_rows_of_whole_packs_are_never_taken_by_4_byte_loads():
 
 def test_registers_are_given_to_as_many_warps_on_each_scheduler(h200):
     tile = next(one for one in tiles_of(case((3971, 256, 33), 1, "bfloat16"), h200) if one.bound == (160, 5))
-    assert resident(tile, h200) == 5 * h200.multiprocessors, "25 warps of 72 registers; of 80 they would not fit"
+    assert resident_blocks_of_gpu(tile, h200) == 5 * h200.multiprocessors, (
+        "25 warps of 72 registers; of 80 they would not fit"
+    )
 
 
 @pytest.mark.parametrize("inner", [2, 3, 4, 5, 8, 48, 63, 64, 65, 100, 196, 1000, 1023, 1025, 4096])
@@ -93,7 +95,7 @@ def test_the_first_blocks_begin_as_memory_reads_their_tiles(h200):
     tile = some_tile(this, h200, exchange="cluster")
     first, cycles = staggered_start(tile, h200)
     assert tile_plan(NAME, this, h200, tile).launches[0].arguments[-2:] == (first, cycles)
-    assert first.value == resident(tile, h200)
+    assert first.value == resident_blocks_of_gpu(tile, h200)
     _, slower = staggered_start(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
     assert slower.value == pytest.approx(2 * cycles.value, rel=1e-2)
     (_, clocked), (_, faster) = (staggered_start(tile, replace(h200, max_clock_hz=clock)) for clock in (1e9, 2e9))
@@ -106,7 +108,9 @@ def test_blocks_of_a_group_begin_when_others_have_loaded(h200):
     tile = some_tile(this, h200, exchange="co-resident")
     (loading,) = staggered_start(tile, h200)
     assert tile_plan(NAME, this, h200, tile).launches[0].arguments[-1] == loading
-    assert tile.parts <= loading.value < resident(tile, h200), "a group loads at once, and others wait meanwhile"
+    assert tile.parts <= loading.value < resident_blocks_of_gpu(tile, h200), (
+        "a group loads at once, and others wait meanwhile"
+    )
 
 
 def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may_be_asked(h200):

@@ -9,7 +9,7 @@ import pytest
 from kernelbench.core.records import Binary, Case, Limits, Measurement, Result
 from kernelbench.core.units import time_text
 from kernelbench.measure.case_run import CaseRun, Settings
-from kernelbench.measure.limits import PACKS, _graph_floor, measure_limits
+from kernelbench.measure.floor_and_ceilings import PACKS, _graph_floor, measure_limits
 from kernelbench.measure.timing import FlushGraph, GraphTimer
 from kernelbench.measure.tracks import Contender
 from kernelbench.planning.case_plans import CasePlan, Planned

@@ -22,8 +22,8 @@ from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALL_METRICS, 
 from kernelbench.core.progress import Advance
 from kernelbench.core.records import Case
 from kernelbench.measure.profiling import probe, profiler, reports
-from kernelbench.measure.profiling.launches import Item, Job, launch_all
-from kernelbench.measure.profiling.probe import Machine
+from kernelbench.measure.profiling.ncu_target import Item, ProfileJob, launch_all
+from kernelbench.measure.profiling.probe import HostProbe
 from tests.conftest import Project
 from tests.fake_gpu import FakeDevice, raising
 
@@ -165,13 +165,13 @@ def test_without_the_package_the_error_says_how_to_get_it(tmp_path: Path, monkey
 # ---- Whether it can be done here ----
 
 
-def machine(tmp_path: Path, *, parameters: str = "", root: bool = False, ncu: bool = True) -> Machine:
+def machine(tmp_path: Path, *, parameters: str = "", root: bool = False, ncu: bool = True) -> HostProbe:
     (tmp_path / "bin").mkdir(exist_ok=True)
     if ncu:
         program = tmp_path / "bin" / "ncu"
         program.touch()
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return Machine({"PATH": str(tmp_path / "bin")}, parameters, root)
+    return HostProbe({"PATH": str(tmp_path / "bin")}, parameters, root)
 
 
 RESTRICTED = "RmMsg: \nRmProfilingAdminOnly: 1\n"
@@ -195,19 +195,19 @@ def test_a_profiler_outside_of_path_is_found_newest_last(tmp_path: Path, monkeyp
     monkeypatch.setattr(probe, "find_spec", lambda name: object())
     installed = tuple(Path(f"/opt/nvidia/nsight-compute/{version}/ncu") for version in ("2025.3.1", "2025.10.0"))
     assert max(installed[::-1], key=probe._version) == installed[-1]
-    assert probe.find_profiler(Machine({"PATH": str(tmp_path)}, "", False, installed)) == installed[-1]
+    assert probe.find_profiler(HostProbe({"PATH": str(tmp_path)}, "", False, installed)) == installed[-1]
 
 
 # ---- The program that is profiled ----
 
 
-def job_of(project: Project, *names: str) -> Job:
+def job_of(project: Project, *names: str) -> ProfileJob:
     pairs = [(case, name) for case in CASES for name in names]
     items = tuple(Item(number, case, name, None, None) for number, (case, name) in enumerate(pairs))
-    return Job(lambda: project.device, (), 7, items)
+    return ProfileJob(lambda: project.device, (), 7, items)
 
 
-def run_job(job: Job) -> tuple[list[str], dict[int, str]]:
+def run_job(job: ProfileJob) -> tuple[list[str], dict[int, str]]:
     """What happened inside and outside of ranges, in order; and the outcomes."""
     log, told = job.opener().clock.log, io.StringIO()
 
@@ -282,7 +282,7 @@ def fake_ncu(tmp_path: Path) -> Callable[[str], Path]:
 def profile(
     ncu: Path, folder: Path, project: Project, advance: Advance = lambda amount, what: None
 ) -> profiler.Profile:
-    job = Job(FakeDevice, (), 7, job_of(project, "good").items)  # what can be pickled
+    job = ProfileJob(FakeDevice, (), 7, job_of(project, "good").items)  # what can be pickled
     folder.mkdir(exist_ok=True)
     return profiler.profile_items(job, ncu, folder, 5.0, advance)
 
@@ -299,7 +299,7 @@ pathlib.Path(sys.argv[-1]).write_text('{"number": 0, "reason": ""}\\n{"number": 
     command = (tmp_path / "run" / "counters.ncu-rep").read_text()
     assert "--clock-control none" in command
     assert "--metrics smsp__inst_executed.sum " in command, "only what this GPU has"
-    assert f"{sys.executable} -m kernelbench.measure.profiling.launches" in command
+    assert f"{sys.executable} -m kernelbench.measure.profiling.ncu_target" in command
 
 
 def test_progress_names_each_implementation_as_it_ends(

@@ -248,9 +248,9 @@ def test_a_table_names_the_faster_candidate_until_its_kernel_changes(folder: Pat
     shares_ = loss_shares(np.zeros(1))
     found = Fit({}, 1, 2, shares_, shares_, shares_, (), ((rule, fastest),))
     entries = list(tuned_entries(found, GPU, CATALOG, "times.csv", "2026-11-23"))
-    path = folder / tuned.file_name(GPU.name)
+    path = folder / tuned.table_file_name(GPU.name)
     tuned.write_table(path, GPU.name, entries)
-    tables = tuned.Tables(GPU.name, (tuned.read_table(path, GPU.name),))
+    tables = tuned.TunedTables(GPU.name, (tuned.read_table(path, GPU.name),))
     assert values_text(tables.choice(case, ROWS, GPU).values) == listed[-1]
     fewer_rows = Case("softmax", (2100, 16384), -1, "float32")
     assert tables.choice(fewer_rows, ROWS, GPU).values in ({}, ROWS.tunable.listed(case, GPU)[-1])

@@ -8,7 +8,7 @@ import pytest
 from kernelbench.core.errors import InputError, Unsupported
 from kernelbench.core.records import Case, Launch, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.expressions import parse
+from kernelbench.planning.expressions import parse_expression
 from kernelbench.planning.own_file import CuFile, free_name, read_file, renamed_text
 from kernelbench.planning.signatures import defined_functions
 from tests.catalog import catalog
@@ -41,7 +41,7 @@ def mistake(folder: Path, text: str, case: Case = CASE, **options: str) -> str:
      ("-rows + 4 * 5", 8), ("columns % 7", 6), ("n / rows", 300), ("1.5 * 2", 3)],
 )  # fmt: skip
 def test_arithmetic_is_exact(text: str, value: int) -> None:
-    (found,) = parse(text, "--grid")
+    (found,) = parse_expression(text, "--grid")
     assert found.whole({"rows": 12, "columns": 300, "n": 3600}) == value
 
 
@@ -69,7 +69,7 @@ def test_arithmetic_is_exact(text: str, value: int) -> None:
 )
 def test_what_is_no_arithmetic_is_told(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
-        parse(text, "--grid")[0].whole({"rows": 12, "n": 3600})
+        parse_expression(text, "--grid")[0].whole({"rows": 12, "n": 3600})
     assert said in str(raised.value)
 
 

@@ -30,7 +30,7 @@ from kernelbench.core.records import (
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_suite
 from kernelbench.planning.catalog import Catalog
-from kernelbench.planning.tuned import Tables
+from kernelbench.planning.tuned import TunedTables
 from tests.catalog import catalog
 from tests.fake_gpu import raising
 
@@ -68,7 +68,7 @@ class Raising(LaunchPlan):
 Extent = namedtuple("Extent", "x y z")
 
 
-def planned(*plans: Callable[..., Any], tables: Tables | None = None, **options: Any) -> list[Planned]:
+def planned(*plans: Callable[..., Any], tables: TunedTables | None = None, **options: Any) -> list[Planned]:
     """What becomes of implementations with these plans, and of one that is right, which is always."""
     kernels = {
         f"bad{number}": Implementation(f"bad{number}", "", Origin("test"), plan=plan, **options)
@@ -312,7 +312,7 @@ def test_a_layout_that_raises_costs_its_own_row() -> None:
         return LaunchPlan((GOOD,))
 
     tunable = Tunable({"block": (32, 64)}, layout=raising(KeyError("layout")))
-    (bad,) = planned(plan, tables=Tables("NVIDIA H200"), tunable=tunable)
+    (bad,) = planned(plan, tables=TunedTables("NVIDIA H200"), tunable=tunable)
     assert (bad.status, bad.reason) == ("failed", "its plan raised KeyError: 'layout'")
 
 

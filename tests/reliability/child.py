@@ -19,7 +19,7 @@ from kernelbench import build, devices
 from kernelbench.cli import commands
 from kernelbench.core import places
 from kernelbench.core.records import Arrays
-from kernelbench.measure import worker
+from kernelbench.measure import gpu_process
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.user_code import end_process
@@ -111,7 +111,11 @@ def _fake(hooks: Hooks) -> None:
         (places, "SPECIMENS", root / "specimens"),
         (places, "LEDGER", root / "published"),
         (devices, "open_device", lambda name: device),
-        (worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))),
+        (
+            gpu_process,
+            "WorkerBench",
+            lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own)),
+        ),
         (build, "find_compiler", lambda nvcc=None: compiler),
         (run_walk, "measured_limits", lambda *arguments: LIMITS),
     )

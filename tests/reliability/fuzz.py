@@ -50,7 +50,7 @@ from kernelbench.report import self_test as self_test_text
 from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
 from kernelbench.report.html_page import render
-from kernelbench.report.sources import Published
+from kernelbench.report.origins import Published
 from kernelbench.runs.files import MAX_RESULTS_BYTES, read_text
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run, results_file
 from kernelbench.runs.samples import pack_samples, samples_file
@@ -240,7 +240,7 @@ class Runs:
         found = judge_run(run)
         times = (results_table(run), comparison_table(found.comparison, run), limits_line(run))
         console_text(*times, claims_table(found.verdicts))
-        if kept := self_test_text.found(found.run):
+        if kept := self_test_text.self_test_figures(found.run):
             console_text(self_test_text.table(kept))
         render(run, found.comparison, found.verdicts, Published())
         self.read_so_far += 1

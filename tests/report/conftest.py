@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernelbench.compare import CaseVerdict, ClaimVerdict, ComparedRow
-from kernelbench.compare.verdicts import Part
+from kernelbench.compare.verdicts import ClaimPart
 from kernelbench.core.operations import key_words
 from kernelbench.runs.results import Run, Store, read_run
 
@@ -177,17 +177,17 @@ def verdicts_of(run: Run) -> tuple[ClaimVerdict, ...]:
     second = tuple(
         CaseVerdict(key, "", 1.02, "block 256 chosen", size=key != cases[0], required=(0, 1.05)) for key in cases[:3]
     )
-    faster = Part("OneFlow is faster", "stated", f"faster {HOSTILE}", "yes")
+    faster = ClaimPart("OneFlow is faster", "stated", f"faster {HOSTILE}", "yes")
     return (
         ClaimVerdict(
             "softmax-ft-oneflow", "OneFlow softmax against FasterTransformer softmax", "holds",
             "OneFlow is faster than FasterTransformer at every size, 1.9x to 2.3x.", first, faster,
-            Part("2 times (1.60 to 2.50)", "set here", "a round number", "yes"),
+            ClaimPart("2 times (1.60 to 2.50)", "set here", "a round number", "yes"),
         ),
         ClaimVerdict(
             "block-size-occupancy", "The largest block with the same number of resident blocks", "holds in part",
             "The chosen block is fastest or within 2 % of it in 2 of 3 cases; at seq=16 block 128 is 4 % faster.",
-            second, None, Part("at most 1.05 times", "set here", "a reason", "in part"),
+            second, None, ClaimPart("at most 1.05 times", "set here", "a reason", "in part"),
         ),
         ClaimVerdict(
             "smem-layout", f"Bank conflicts {HOSTILE}", "not decided",

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from kernelbench.compare.answer import judge_run
-from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Part
+from kernelbench.compare.verdicts import CaseVerdict, ClaimPart, ClaimVerdict
 from kernelbench.core import places
 from kernelbench.core.errors import RunWarning
-from kernelbench.report import charts, lines, style, view
+from kernelbench.report import charts, line_charts, style, view
 from kernelbench.report.claim_chart import LEGEND, claim_figure
 from kernelbench.report.speedups import TICKS, speedup_figure
 from kernelbench.runs.results import Run, read_run
@@ -56,7 +56,7 @@ def test_a_text_that_looks_like_an_id_stays():
 def test_text_stays_text_and_every_implementation_is_named(synthetic_run, written):
     root = ET.parse(written / "time-cold.svg")
     texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert set(view.implementations(synthetic_run)) <= texts
+    assert set(view.implementation_names(synthetic_run)) <= texts
     assert {"16", "1024", "10 µs", "1 ms", "empty kernel, by events", "empty kernel, by graph"} <= texts
 
 
@@ -87,17 +87,17 @@ def test_inline_svg_uses_variables_and_unique_ids(example):
 
 def test_one_panel_a_dtype_and_groups_where_two_axes_vary(make_example):
     example = make_example(("float32", "float16"), (8, 32))
-    figure = lines.time_figure(example.run, example.comparison, "cold")
+    figure = line_charts.time_figure(example.run, example.comparison, "cold")
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["float32, cold", "float16, cold"]
     texts = {text.get_text() for text in figure.axes[0].texts}
     assert {"seq\nbatch=8", "seq\nbatch=32"} <= texts
 
 
 def test_names_are_spread_without_overlap_and_in_order():
-    places = lines.spread([5.0, 5.0, 5.1, 90.0], step=10.0, low=0.0, high=100.0)
+    places = line_charts.spaced([5.0, 5.0, 5.1, 90.0], step=10.0, low=0.0, high=100.0)
     assert places == sorted(places)
     assert all(later - earlier >= 10.0 for earlier, later in itertools.pairwise(places))
-    crowded = lines.spread([50.0] * 30, step=10.0, low=0.0, high=100.0)
+    crowded = line_charts.spaced([50.0] * 30, step=10.0, low=0.0, high=100.0)
     assert min(crowded) >= -1e-9
     assert max(crowded) <= 100.0 + 1e-9
 
@@ -136,7 +136,7 @@ def test_a_run_of_very_many_has_no_charts_and_that_is_told(example, column: str,
 
 
 def test_a_claim_whose_direction_is_met_and_size_is_not_has_a_sign_of_its_own():
-    part = Part("faster", "set here", "why", "yes")
+    part = ClaimPart("faster", "set here", "why", "yes")
     cases = (
         CaseVerdict("a", "a", 3.0, "", direction=True, size=False, required=(1.6, 2.5)),
         CaseVerdict("b", "b", 2.0, "", direction=True, size=True, required=(1.6, 2.5)),
@@ -148,7 +148,7 @@ def test_a_claim_whose_direction_is_met_and_size_is_not_has_a_sign_of_its_own():
 
 
 def test_what_is_required_is_drawn_whole_where_its_nearer_end_is_near():
-    part = Part("2 times", "stated", "twice", "no")
+    part = ClaimPart("2 times", "stated", "twice", "no")
     case = CaseVerdict("a", "a", 1.1, "", size=False, required=(1.6, 2.5))
     (axis,) = claim_figure("faster", ClaimVerdict("id", "title", "does not hold", "", (case,), None, part)).axes
     assert axis.get_xlim()[1] > 2.5
@@ -156,7 +156,7 @@ def test_what_is_required_is_drawn_whole_where_its_nearer_end_is_near():
 
 def test_a_claims_chart_is_readable_on_a_telephone():
     """All of it, however long its labels are, and with every sign in the legend."""
-    part = Part("faster", "set here", "why", "yes")
+    part = ClaimPart("faster", "set here", "why", "yes")
     outcomes = ((3.0, True, False, False), (2.0, True, True, False), (0.9, False, False, False),
                 (1.0, None, None, False), (1.04, True, True, True))  # fmt: skip
     cases = tuple(
@@ -214,8 +214,10 @@ def test_the_name_of_a_floor_covers_no_points(example, x, times, at):
     floor = example.run.environment["limits"]["floor_s"]
     rows = view.shown_rows(example.run)
     marks = [(x, times), (0.5, 1e5)]
-    places = [lines.Place(where, lines.Mark("a", "ours", factor * floor), None) for where, factor in marks]
-    lines._floor_lines(axis, example.run, rows, places)
+    places = [
+        line_charts.PlottedPoint(where, line_charts.Mark("a", "ours", factor * floor), None) for where, factor in marks
+    ]
+    line_charts._floor_lines(axis, example.run, rows, places)
     (name,) = [text for text in axis.texts if text.get_text() == "empty kernel, by events"]
     assert name.get_horizontalalignment() == at
 

@@ -17,7 +17,7 @@ def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_ru
     text = printed(console.results_table(synthetic_run))
     assert "…" not in text
     squeezed = "".join(text.split())
-    for name in view.implementations(synthetic_run):
+    for name in view.implementation_names(synthetic_run):
         assert name.split("_")[-1] in squeezed
     rows = view.shown_rows(synthetic_run)
     assert len(rows) > 200

@@ -9,9 +9,9 @@ import pytest
 from kernelbench.core.counters import Counters
 from kernelbench.explain.counted import METRICS, Counted, LaunchShape
 from kernelbench.explain.evidence import Evidence, Statement
-from kernelbench.explain.records import Bound, CaseExplanation, Line, Link, Listing, Sentence
+from kernelbench.explain.findings import Bound, CaseExplanation, Line, Link, Sentence, SourceListing
 from kernelbench.report import explanation, html_page
-from kernelbench.report.sources import Published
+from kernelbench.report.origins import Published
 from tests.report.printed import printed
 
 HOSTILE = "<script>alert('says')</script>"
@@ -85,7 +85,7 @@ def test_source_lines_stand_beside_their_counters(explained):
         global_load_ideal_sectors=4000,
     )
     lines = (Line(7, "  sum += x[row * columns + i];  [bold]", own, top=True), Line(9, "", Counters()))
-    text = terminal(replace(explained, listings=(Listing("naive", Path("naive.cu"), lines),)))
+    text = terminal(replace(explained, listings=(SourceListing("naive", Path("naive.cu"), lines),)))
     assert "naive: naive.cu" in text
     assert "* 7 5.00 M 20.0 1000 32.0 k x8.0 sum += x[row * columns + i]; [bold]" in text
 
@@ -116,7 +116,7 @@ def test_what_all_cases_say_of_each_published_statement(explained):
     wrong = replace(seen, decision="contradicted", left=1.0)
     gone = replace(seen, statement=replace(seen.statement, says="nobody saw it"), decision="not visible here")
     cases = [explained, replace(explained, evidence=(wrong, gone))]
-    text = shown(explanation.claims_table(cases, "trees: published explanations over all cases"))
+    text = shown(explanation.statements_table(cases, "trees: published explanations over all cases"))
     assert "trees: published explanations over all cases" in text
     assert "confirmed on 1 of 2 2 they collide (tree_strided 1.00 to 3.30, naive" in text
     assert "not visible here 0 nobody saw it" in text

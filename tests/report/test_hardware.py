@@ -18,7 +18,7 @@ ALONE = CountedLaunch(CASE, "naive", 1, "n", None, None, simulated={"global_load
 
 
 def test_the_simulators_count_stands_beside_where_it_differs_and_alone_in_brackets() -> None:
-    text = printed(*hardware.case_parts([ONE, ALONE], ""), width=250)
+    text = printed(*hardware.hardware_parts([ONE, ALONE], ""), width=250)
     assert "75 (100)" in text
     assert "(12.3 k)" in text
     assert "100 (100)" not in text
@@ -28,20 +28,22 @@ def test_the_simulators_count_stands_beside_where_it_differs_and_alone_in_bracke
 
 
 def test_without_the_hardware_the_reason_comes_first_and_counts_are_labelled() -> None:
-    text = printed(*hardware.case_parts([ALONE], "no GPU here"), width=250)
+    text = printed(*hardware.hardware_parts([ALONE], "no GPU here"), width=250)
     assert text.startswith(" Hardware counters were not read: no GPU here.\nCounters of the simulator, in brackets")
     assert "(12.3 k)" in text
-    assert list(hardware.case_parts([], "")) == []
+    assert list(hardware.hardware_parts([], "")) == []
 
 
 def test_the_summary_has_numbers_of_counters_and_seconds() -> None:
-    (line,) = hardware.lines([ONE], {"seconds": 83.0})
+    (line,) = hardware.agreement_sentences([ONE], {"seconds": 83.0})
     assert line.startswith("Hardware and simulator agree on 1 of 2 counters of 1 launch. The others: 1 explained. ")
     assert line.endswith("The pass took 1 min 23 s.")
-    assert hardware.lines([ALONE], {"seconds": 2.0}) == [
+    assert hardware.agreement_sentences([ALONE], {"seconds": 2.0}) == [
         "Nsight Compute recorded no launch that the simulator counts too. The pass took 2 s."
     ]
-    assert hardware.lines([ALONE], {"unavailable": "no ncu"})[0].startswith("Hardware counters were not read: no ncu.")
+    assert hardware.agreement_sentences([ALONE], {"unavailable": "no ncu"})[0].startswith(
+        "Hardware counters were not read: no ncu."
+    )
 
 
 def test_commands_name_the_kernels_of_a_plan_and_none_of_a_library() -> None:
@@ -96,5 +98,5 @@ def test_what_no_launch_has_is_named_and_kernels_without_loads_say_nothing_of_in
 
 
 def test_programs_get_a_row_per_kernel() -> None:
-    (row,) = hardware.records(explain_report("mine", [profiled(l2_bytes="no")]).launches)
+    (row,) = hardware.hardware_rows(explain_report("mine", [profiled(l2_bytes="no")]).launches)
     assert (row["kernel"], row["l2_bytes"], row["stall_barrier"]) == ("scan", None, 6.0)

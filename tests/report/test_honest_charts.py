@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from kernelbench.report import heat, lines, palette, shares, speedups, style, view
+from kernelbench.report import heat, line_charts, palette, shares, speedups, style, view
 from kernelbench.report.case_axis import Curve
 from kernelbench.runs.results import Run
 from tests.report.conftest import FLOOR, SIZES, Example, cases_of
@@ -37,9 +37,9 @@ def colours_in(figure) -> dict[str, set[str]]:
 
 def test_a_name_has_one_colour_on_every_chart(example: Example) -> None:
     run, comparison = example.run, example.comparison
-    sizes = {float(words["seq"]): case for case, words in view.cases(run).items()}
+    sizes = {float(words["seq"]): case for case, words in view.words_by_case(run).items()}
     figures = [
-        lines.time_figure(run, comparison, "cold"), lines.time_figure(run, comparison, "warm"),
+        line_charts.time_figure(run, comparison, "cold"), line_charts.time_figure(run, comparison, "warm"),
         speedups.speedup_figure(run, comparison, "cold"),
         shares.share_figure(run, comparison, "seq", [Curve("float32", sizes)]),
     ]  # fmt: skip
@@ -55,20 +55,20 @@ def test_a_name_has_one_colour_on_every_chart(example: Example) -> None:
 
 
 def test_both_floors_are_drawn_and_no_row_lies_below_its_own(example: Example) -> None:
-    (axis,) = lines.time_figure(example.run, (), "cold").axes
+    (axis,) = line_charts.time_figure(example.run, (), "cold").axes
     floors = {line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == ":"}
     assert floors == {FLOOR, FLOOR / 3}
     assert {"empty kernel, by events", "empty kernel, by graph"} <= {text.get_text() for text in axis.texts}
     floor_of = {"events": FLOOR, "graph": FLOOR / 3}
-    assert all(view.seconds(row) > floor_of[row.method] for row in view.shown_rows(example.run, (), "cold"))
+    assert all(view.median_seconds(row) > floor_of[row.method] for row in view.shown_rows(example.run, (), "cold"))
     without = replace(example.run, environment={"limits": {"floor_s": FLOOR}})
     assert "empty kernel, by graph" not in str(
-        [text.get_text() for text in lines.time_figure(without, (), "cold").axes[0].texts]
+        [text.get_text() for text in line_charts.time_figure(without, (), "cold").axes[0].texts]
     )
 
 
 def test_rows_timed_by_graph_are_hollow(example: Example) -> None:
-    (axis,) = lines.time_figure(example.run, (), "cold").axes
+    (axis,) = line_charts.time_figure(example.run, (), "cold").axes
     faces = {
         to_hex(line.get_markerfacecolor())
         for line in axis.lines
@@ -78,7 +78,7 @@ def test_rows_timed_by_graph_are_hollow(example: Example) -> None:
     assert methods == {"graph"}
     assert faces == {style.PAPER}
     events = replace(example.run, rows=tuple(row for row in example.run.rows if row.method != "graph"))
-    (axis,) = lines.time_figure(events, (), "cold").axes
+    (axis,) = line_charts.time_figure(events, (), "cold").axes
     assert style.PAPER not in {
         to_hex(line.get_markerfacecolor()) for line in axis.lines if line.get_label() == "oneflow"
     }
@@ -86,7 +86,7 @@ def test_rows_timed_by_graph_are_hollow(example: Example) -> None:
 
 def test_sizes_lie_at_their_true_distances(example: Example) -> None:
     run, comparison = example.run, example.comparison
-    for figure in (lines.time_figure(run, (), "cold"), speedups.speedup_figure(run, comparison, "cold")):
+    for figure in (line_charts.time_figure(run, (), "cold"), speedups.speedup_figure(run, comparison, "cold")):
         (axis,) = figure.axes
         (line,) = (one for one in axis.lines if one.get_label() == "oneflow" and one.get_linestyle() == "None")
         gaps = np.diff(line.get_xdata())
@@ -94,18 +94,18 @@ def test_sizes_lie_at_their_true_distances(example: Example) -> None:
 
 
 def test_shapes_without_an_order_are_dots_beside_one_another(example: Example) -> None:
-    (axis,) = lines.time_figure(with_shapes(example.run), (), "cold").axes
+    (axis,) = line_charts.time_figure(with_shapes(example.run), (), "cold").axes
     drawn = [line for line in axis.lines if line.get_label() in ("ft", "oneflow")]
     assert {line.get_linestyle() for line in drawn} == {"None"}
     assert len({round(float(line.get_xdata()[0]), 6) for line in drawn}) == 2
-    (axis,) = lines.time_figure(example.run, (), "cold").axes
+    (axis,) = line_charts.time_figure(example.run, (), "cold").axes
     assert "-" in {line.get_linestyle() for line in axis.lines if line.get_label() == "ft"}, "sizes have an order"
 
 
 def test_a_cell_without_a_number_is_hatched() -> None:
     cases = ["n=1 dtype=float32", "n=2 dtype=float32"]
     cells = [heat.Cell(cases[0], "a", "1", 0.5), heat.Cell(cases[1], "a", "2", 0.5), heat.Cell(cases[0], "b", "3", 0.5)]
-    (axis,) = heat.heat_figure([heat.Panel("title", cases_of(cases), cells)], ["a", "b"]).axes
+    (axis,) = heat.heat_figure([heat.HeatPanel("title", cases_of(cases), cells)], ["a", "b"]).axes
     assert [patch.get_hatch() for patch in axis.patches] == [None, None, None, "////"]
     assert [text.get_text() for text in axis.texts] == ["1", "2", "3", "n/a"]
 

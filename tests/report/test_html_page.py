@@ -244,7 +244,7 @@ def test_of_reasons_that_differ_the_first_says_whose_it_is(synthetic_run):
 
 def test_page_of_24_cases_is_below_3_mb(make_example, tmp_path):
     example = make_example(("float32", "float16"), (8, 32))
-    assert len(view.cases(example.run)) == 24
+    assert len(view.words_by_case(example.run)) == 24
     path = html_page.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
     assert path.stat().st_size < 3_000_000
     assert "<svg class=s" in path.read_text(encoding="utf-8")

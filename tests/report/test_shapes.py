@@ -10,7 +10,7 @@ from kernelbench.core.counters import Counters
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import Counted
 from kernelbench.report import charts, heat, ladders, palette, settings, sweeps, view
-from kernelbench.report.sources import Published
+from kernelbench.report.origins import Published
 from kernelbench.runs.results import Run, read_run
 from tests.report.conftest import Example, cases_of
 
@@ -68,7 +68,7 @@ def test_cases_on_curves_have_curves_in_place_of_times_and_speedups(example, cur
 
 def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
     run, _ = without_shapes(example)
-    (sweep,) = sweeps.case_sweeps(view.cases(run), [curve])
+    (sweep,) = sweeps.case_sweeps(view.words_by_case(run), [curve])
     cases = [key for size, key in sweep.curves[0].points.items() if size < 100]
     counters = Counters(global_load_requests=1, global_load_sectors=5)
     counted = {case: {"ft": Counted(case, "ft", counters)} for case in cases}
@@ -86,7 +86,7 @@ def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
 
 def test_a_sweep_shows_the_best_of_several_copies(example, curve):
     run, _ = without_shapes(example)
-    (sweep,) = sweeps.case_sweeps(view.cases(run), [curve])
+    (sweep,) = sweeps.case_sweeps(view.words_by_case(run), [curve])
     faster = (
         replace(row, implementation="copy_1", median_s=row.median_s / 2, bandwidth_bytes_per_s=9e12)
         for row in run.rows
@@ -172,7 +172,7 @@ def test_numbered_variants_are_a_family_of_settings(synthetic_run):
 
 def test_wide_heat_tables_are_cut_between_stretches():
     cases = [f"side={side} offset={k}" for side in ("load", "store") for k in range(14)]
-    panel = heat.Panel("title", cases_of(cases), [heat.Cell(case, "a", "1", 0.5) for case in cases])
+    panel = heat.HeatPanel("title", cases_of(cases), [heat.Cell(case, "a", "1", 0.5) for case in cases])
     parts = heat._parts(panel)
     assert [len(part.cases) for part in parts] == [14, 14]
     assert [part.title for part in parts] == ["title", "title, continued"]

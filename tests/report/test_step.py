@@ -27,7 +27,7 @@ def summed(missing: bool = False, unit: str = "s") -> StepSum:
 
 
 def test_a_line_has_operation_case_calls_both_times_and_both_sums():
-    assert step.lines(summed()) == [
+    assert step.part_rows(summed()) == [
         ("a", "softmax 4x8 float16", "10", "slow", "20.00 µs", "quick", "5.000 µs", "200.0 µs", "50.00 µs"),
         ("b", "relu 16 float16", "3", "", "", "packed", "10.00 µs", "", "30.00 µs"),
     ]
@@ -41,7 +41,7 @@ def test_what_the_sums_say_and_leave_out():
 
 def test_a_missing_part_is_told_and_its_side_has_no_sum():
     broken = summed(missing=True)
-    assert step.lines(broken)[1][5:] == ("packed", "-", "", "-")
+    assert step.part_rows(broken)[1][5:] == ("packed", "-", "", "-")
     assert step.totals(broken)[-2:] == ("200.0 µs", "no sum")
     assert step.remarks(broken) == [
         "No sum of the fused step, because parts are missing: b: packed: failed (no memory).",

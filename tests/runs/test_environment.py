@@ -60,7 +60,7 @@ def test_the_command_can_be_pasted_and_names_no_place_of_this_machine() -> None:
 
 
 def test_implementations_are_kept_with_whose_they_are() -> None:
-    found = environment.implementations_text(load_catalog().implementations["softmax"].values())
+    found = environment.describe_implementations(load_catalog().implementations["softmax"].values())
     assert found["ft"]["origin"]["project"] == "NVIDIA/FasterTransformer"
     assert found["ft"]["arithmetic"] == "fast"
     assert found["copy"]["role"] == "yardstick"

@@ -16,9 +16,8 @@ import pytest
 
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
-from kernelbench.runs import records
+from kernelbench.runs import row_records
 from kernelbench.runs.folders import is_run
-from kernelbench.runs.records import RESULTS
 from kernelbench.runs.results import (
     ENVIRONMENT_FILE,
     PACKED_RESULTS_FILE,
@@ -28,6 +27,7 @@ from kernelbench.runs.results import (
     Store,
     read_run,
 )
+from kernelbench.runs.row_records import RESULTS
 from kernelbench.runs.samples import NAMES
 from tests.fake_gpu import raising
 
@@ -245,9 +245,9 @@ def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
-    assert set(records.TEXTS) <= set(columns.column_names(RESULTS))
+    assert set(row_records.TEXTS) <= set(columns.column_names(RESULTS))
     units = {column.name for column in RESULTS if column.unit}
-    assert not units & set(records.TEXTS)
+    assert not units & set(row_records.TEXTS)
 
 
 RESTORE = "; restore it, or delete it to go on without the GPU's name and versions"

@@ -12,7 +12,7 @@ from kernelbench.core.records import Binary, Case, Launch, LaunchPlan, Suite
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.contents import contents_of
-from kernelbench.runs.environment import calls_text
+from kernelbench.runs.environment import call_hashes
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
 from kernelbench.runs.resuming import earlier_session, resumed_environment, unfinished_plans
 from kernelbench.runs.rows import launches_cell
@@ -203,7 +203,7 @@ def test_rows_of_a_users_call_whose_file_is_another_one_are_not_gone_on_with(tmp
     for text in (CALL, CALL, CALL + "# changed\n"):
         own.write_text(text)
         catalog = load_catalog(own=[tmp_path / "own"])
-        found.append(calls_text(catalog.implementations["softmax"].values(), catalog.own))
+        found.append(call_hashes(catalog.implementations["softmax"].values(), catalog.own))
     assert found[0] == found[1] != found[2]
     assert list(found[0]) == ["softmax/mine"], "no call of kernelbench's own"
     folder = make(tmp_path / "run", calls=found[0])

@@ -22,7 +22,7 @@ from kernelbench.core.records import (
     Result,
     Tolerance,
 )
-from kernelbench.runs.records import RESULTS
+from kernelbench.runs.row_records import RESULTS
 from kernelbench.runs.rows import rows_of, samples_of
 from tests.catalog import catalog
 

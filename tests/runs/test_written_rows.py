@@ -18,11 +18,11 @@ from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
 from kernelbench.core.texts import MAX_TEXT, csv_cell, from_cell, is_unprintable, kept_text
-from kernelbench.runs import files, records, results
-from kernelbench.runs.environment import implementations_text
-from kernelbench.runs.records import RESULTS
+from kernelbench.runs import files, results, row_records
+from kernelbench.runs.environment import describe_implementations
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
 from kernelbench.runs.row_checks import cell_text, read_cells
+from kernelbench.runs.row_records import RESULTS
 from kernelbench.runs.rows import rows_of, samples_of
 from tests.runs.test_results import ROW, SAMPLES
 from tests.runs.test_rows import BINARY, CASE, COUNTED, LIMITS, OPERATION, measured, result
@@ -37,14 +37,14 @@ texts = st.lists(st.sampled_from(HOSTILE) | st.text(st.characters(), max_size=5)
 numbers = st.none() | st.integers(0, 2**63) | st.floats(0, allow_infinity=False) | st.just(math.nan)
 anything = texts | numbers | st.floats() | st.integers() | st.booleans() | st.sampled_from((10**400, -1, [], ()))
 FREE = [
-    name for name in records.TEXTS
+    name for name in row_records.TEXTS
     if name not in ("case", "operation", "shape", "dtype", "implementation", "role", "arithmetic", "status", "cache",
                     "method", "check", "launches", "input_loads")
 ]  # fmt: skip
-WHOLE = [*records.WHOLE[1:], *records.COUNTER_COLUMNS]  # axis aside
+WHOLE = [*row_records.WHOLE[1:], *row_records.COUNTER_COLUMNS]  # axis aside
 NUMBERS = [
     name for name in columns.column_names(RESULTS)
-    if name not in (*records.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
+    if name not in (*row_records.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
 ]  # fmt: skip
 often = settings(
     max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate),  # to shrink would take minutes
@@ -90,7 +90,7 @@ def test_every_text_and_every_number_of_a_row_comes_back(
     assert row.case == ROW["case"]
 
 
-@pytest.mark.parametrize("name", [*records.WHOLE[1:], "median_s"])
+@pytest.mark.parametrize("name", [*row_records.WHOLE[1:], "median_s"])
 def test_a_number_that_is_not_there_is_none(name: str) -> None:
     (row,) = read_back([{**ROW, "status": "failed", name: None}]).rows
     assert getattr(row, name) is None
@@ -270,7 +270,7 @@ def test_an_environment_that_is_too_deep_or_too_large_or_no_json_is_mended(tmp_p
 
 def test_who_a_users_kernel_says_it_is_can_be_read(tmp_path: Path) -> None:
     who = Implementation("mine", 5, Origin(7, url=None), plan=lambda case, device: None, role=3)  # type: ignore[arg-type]
-    Store(tmp_path).write_environment({"implementations": implementations_text([who])})
+    Store(tmp_path).write_environment({"implementations": describe_implementations([who])})
     read = files.read_environment(tmp_path / ENVIRONMENT_FILE)["implementations"]["mine"]
     assert (read["summary"], read["role"], read["origin"]["project"]) == ("5", "3", "7")
 

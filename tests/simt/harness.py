@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from kernelbench.core.counters import Counters
 from kernelbench.simt import native
-from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.grouping import MachineLines
 from kernelbench.simt.inline import inline_calls
 from kernelbench.simt.ir import Module
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 from kernelbench.simt.parse import parse

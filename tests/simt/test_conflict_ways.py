@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.simt.counters import WAYS_ABOVE, launch_counters
 from kernelbench.simt.ir import SourceLine
+from kernelbench.simt.launch_counters import WAYS_ABOVE, launch_counters
 from kernelbench.simt.machine import LaunchReport
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import empty, floats, int32, trial

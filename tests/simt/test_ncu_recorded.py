@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelbench.build import BuildRequest
 from kernelbench.core.counters import Counters
-from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
 from tests.build.binaries import only_built

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelbench.build import BuildRequest
-from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.machine import LaunchReport
 from tests.build.binaries import only_built
 from tests.simt.planted_runs import Values, launched, marked_lines

@@ -15,7 +15,7 @@ from kernelbench.core import places
 from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError, NoCounters
 from kernelbench.core.hardware_counters import ProfiledLaunch
-from kernelbench.explain.records import CaseExplanation
+from kernelbench.explain.findings import CaseExplanation
 from kernelbench.measure.profiling import reports
 from kernelbench.measure.profiling.passes import Profiled
 from kernelbench.report.explanation import run_explanations
@@ -154,7 +154,7 @@ def here(monkeypatch: pytest.MonkeyPatch, simulator: FakeSimulator) -> dict[str,
     """A GPU that is like the one planned for; `why` says why it gives no counters."""
     found: dict[str, Any] = {"why": "", "asked": []}
 
-    def gpu_here(gpu: str | None) -> tuple[str, dict[str, str]]:
+    def known_gpu_here(gpu: str | None) -> tuple[str, dict[str, str]]:
         found["asked"].append(gpu)
         if found["why"]:
             raise NoCounters(found["why"])
@@ -166,7 +166,7 @@ def here(monkeypatch: pytest.MonkeyPatch, simulator: FakeSimulator) -> dict[str,
         names = [(plan.case.key, one.implementation.name) for plan in plans for one in plan.planned]
         return Profiled(dict.fromkeys(names, (launch,)), 1.0)
 
-    monkeypatch.setattr(walk, "gpu_here", gpu_here)
+    monkeypatch.setattr(walk, "known_gpu_here", known_gpu_here)
     monkeypatch.setattr(walk, "profile_plans", profiled)
     return found
 

@@ -236,7 +236,7 @@ def test_equal_code_is_that_of_the_compiler(tmp_path: Path) -> None:
     from kernelbench.build import find_compiler
     from kernelbench.core.records import Case, CasePlan, Implementation, Launch, LaunchPlan, Origin, Planned
     from kernelbench.measure.binaries import build_plans
-    from kernelbench.measure.versions import same_code
+    from kernelbench.measure.versions import launches_same_code
     from tests.gpu.conftest import Silent
 
     text = """
@@ -269,4 +269,4 @@ def test_equal_code_is_that_of_the_compiler(tmp_path: Path) -> None:
     (plan,), _ = build_plans([CasePlan(case, tuple(ones), ("x",))], find_compiler(), "sm_90", Silent())
     first, *others = plan.planned
     assert all(one.binary for one in plan.planned), [one.reason for one in plan.planned]
-    assert [same_code(first, one) for one in others] == [True, False, False, False, False]
+    assert [launches_same_code(first, one) for one in others] == [True, False, False, False, False]

@@ -16,7 +16,7 @@ import kernelbench
 from kernelbench.compare.comparison import COMPARISON
 from kernelbench.core import columns, places
 from kernelbench.core.errors import InputError, ResultsError
-from kernelbench.runs.records import RESULTS
+from kernelbench.runs.row_records import RESULTS
 from tests.conftest import Project
 from tests.fake_simulator import FakeSimulator
 

@@ -13,8 +13,8 @@ from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, ResultsError, Unsupported
 from kernelbench.core.records import Arrays
 from kernelbench.measure.bench import InProcessBench
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.runs.row_records import Row
 from kernelbench.walks.compare import changes_between
 from kernelbench.walks.report import report, report_changes
 from kernelbench.walks.request import Request

@@ -16,8 +16,8 @@ from kernelbench.compare.pairing import side_of
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case
 from kernelbench.measure.case_run import Settings
+from kernelbench.measure.gpu_process import WorkerBench
 from kernelbench.measure.tracks import Precision
-from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import find_implementation

@@ -14,7 +14,7 @@ import pytest
 
 from kernelbench import devices
 from kernelbench.core.records import Arrays, Binary, Case, Implementation, LaunchPlan, Scalar
-from kernelbench.measure import worker
+from kernelbench.measure import gpu_process
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import AGAIN
@@ -59,7 +59,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..
     move_places(tmp_path, monkeypatch)
     monkeypatch.setattr(devices, "open_device", lambda name: Copying())
     monkeypatch.setattr(
-        worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))
+        gpu_process,
+        "WorkerBench",
+        lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own)),
     )
     monkeypatch.setattr(run_walk, "measured_limits", lambda *arguments: LIMITS)
     spec = importlib.util.spec_from_file_location("self_test_figures", SCRIPT)

@@ -11,9 +11,9 @@ import pytest
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Arrays
+from kernelbench.measure import gpu_process
 from kernelbench.measure import search as candidate_search
-from kernelbench.measure import worker
-from kernelbench.measure.worker import WorkerBench
+from kernelbench.measure.gpu_process import WorkerBench
 from kernelbench.planning import tuned
 from tests.conftest import Command, Project, softmax
 from tests.endings import ended, refused
@@ -76,7 +76,7 @@ def tune(command: Command, *options: str) -> tuple[int, str, str]:
     return command("tune", "softmax", "--filter", "shape=4x8", *options)
 
 
-def table(project: Project) -> tuple[tuned.Entry, ...]:
+def table(project: Project) -> tuple[tuned.TunedEntry, ...]:
     path = project.root / "tuned" / "nvidia-h200.yaml"
     return tuned.read_table(path, "NVIDIA H200").entries if path.exists() else ()
 
@@ -257,7 +257,9 @@ def test_a_candidate_that_hangs_costs_its_process_and_itself(
     (own / "softmax").mkdir(parents=True)
     for ending in ("py", "cu"):
         (places.KERNELS / "softmax" / f"held.{ending}").rename(own / "softmax" / f"held.{ending}")
-    monkeypatch.setattr(worker, "WorkerBench", lambda _, folders, patience_s: WorkerBench(device, folders, patience_s))
+    monkeypatch.setattr(
+        gpu_process, "WorkerBench", lambda _, folders, patience_s: WorkerBench(device, folders, patience_s)
+    )
     out, _ = ended(0, tune(command, "--kernels", str(own), "--timeout", "1"))
     assert re.search(r"block 256, packs 1 +failed: no sign of life for", " ".join(out.split()))
     assert table(tunable)[0].values == {"block": 64, "packs": 2}

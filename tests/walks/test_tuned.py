@@ -15,14 +15,14 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning import tuned
 from kernelbench.planning.case_plans import Planned, plan_case
-from kernelbench.planning.tuned import Entry, Tables
+from kernelbench.planning.tuned import TunedEntry, TunedTables
 from tests.catalog import catalog
 
 GPU = KNOWN["h200"]
 CATALOG = catalog()
 RELU = CATALOG.implementations["relu"]["streamed"]
 CASE = Case("relu", (2**24,), -1, "float32")  # 64 MB
-ENTRY = Entry(
+ENTRY = TunedEntry(
     operation="relu", implementation="streamed", dtype="float32", layout="", bytes=2**26, case=CASE.key,
     values={"block": 512, "packs": 2, "hint": 0}, seconds=9e-5, rule_seconds=1e-4,
     date="2026-05-04T12:30:00+00:00", kernelbench="0.1.0", environment="driver 580.65",
@@ -40,13 +40,13 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path
 
 
-def write(folder: Path, *entries: Entry) -> Path:
-    path = folder / tuned.file_name(GPU.name)
+def write(folder: Path, *entries: TunedEntry) -> Path:
+    path = folder / tuned.table_file_name(GPU.name)
     tuned.write_table(path, GPU.name, entries)
     return path
 
 
-def planned(case: Case = CASE, tables: Tables | None = None) -> Planned:
+def planned(case: Case = CASE, tables: TunedTables | None = None) -> Planned:
     tables = tables or tuned.tables_for(GPU.name)
     return plan_case(case, CATALOG.operations["relu"], RELU, GPU, tables)
 
@@ -129,7 +129,7 @@ def test_the_environment_may_name_the_own_folder_or_leave_out_all_tables(
     monkeypatch.setenv("KERNELBENCH_TUNED", "none")
     assert block(planned()) == 256
     with pytest.raises(InputError, match="name a file by --out"):
-        tuned.own_file(GPU.name)
+        tuned.user_table_file(GPU.name)
 
 
 def test_an_entry_of_another_source_is_passed_over_with_the_reason(folders: Path) -> None:
@@ -216,7 +216,7 @@ def test_the_hash_of_a_source_follows_its_headers_and_not_its_comments(tmp_path:
 def test_shipped_tables_are_of_kernels_that_there_are() -> None:
     """Entries of sources that have changed since may be among them: these are passed over, and plans say so."""
     for path in sorted(places.TUNED.glob("*.yaml")):
-        gpu = next(one.name for one in KNOWN.values() if tuned.file_name(one.name) == path.name)
+        gpu = next(one.name for one in KNOWN.values() if tuned.table_file_name(one.name) == path.name)
         for entry in tuned.read_table(path, gpu).entries:
             implementation = CATALOG.implementations[entry.operation][entry.implementation]
             assert implementation.tunable is not None, entry.place

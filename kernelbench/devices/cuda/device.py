@@ -25,13 +25,13 @@ from kernelbench.core.records import (
     LaunchPlan,
     Tolerance,
 )
-from kernelbench.devices.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda import array_kernels
 from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors, library_call
 from kernelbench.devices.cuda.host import host_call
 from kernelbench.devices.cuda.properties import existing_device, properties_of
 from kernelbench.devices.cuda.tensor_maps import argument_of
+from kernelbench.devices.cuda_context import STREAMS, Chain, choose_context
 from kernelbench.devices.nvml import open_nvml
 
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps arrays aligned like those of cudaMalloc

@@ -16,11 +16,11 @@ from kernelbench.core.hardware_counters import CountedLaunch, ProfiledLaunch
 from kernelbench.core.progress import Advance, Progress
 from kernelbench.devices.known import KNOWN, key_of
 from kernelbench.explain.counted import Counted
-from kernelbench.explain.measured import side_by_side
+from kernelbench.explain.hardware_agreement import side_by_side
 from kernelbench.measure.bench import Bench, InProcessBench
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import MeasureRequest
-from kernelbench.measure.profiling.launches import Item, Job
+from kernelbench.measure.profiling.ncu_target import Item, ProfileJob
 from kernelbench.measure.profiling.probe import NO_GPU, find_profiler, profiling_machine
 from kernelbench.measure.profiling.profiler import profile_items
 from kernelbench.planning.case_plans import CasePlan
@@ -58,7 +58,7 @@ def profile_plans(
         Item(number, case, one.implementation.name, one.plan, one.binary) for number, (case, one) in enumerate(pairs)
     ]
     device = request.device if request.device.startswith("cuda") else "cuda"
-    job = Job(partial(devices.open_device, device), tuple(request.kernels), request.seed, tuple(items))
+    job = ProfileJob(partial(devices.open_device, device), tuple(request.kernels), request.seed, tuple(items))
     try:
         ncu = find_profiler(profiling_machine())
         with tempfile.TemporaryDirectory() as temporary, progress.stage("Hardware counters", len(items)) as advance:
@@ -69,7 +69,7 @@ def profile_plans(
     return Profiled(own, time.monotonic() - began)
 
 
-def gpu_here(asked: str | None) -> tuple[str, Mapping[str, Any]]:
+def known_gpu_here(asked: str | None) -> tuple[str, Mapping[str, Any]]:
     """The key in KNOWN of the GPU of this machine, and its entries for environment.json; NoCounters if there is none,
     or another one than was asked for."""
     try:
@@ -92,7 +92,7 @@ def simulator_for(bench: Bench, catalog: Catalog) -> Bench:
     return InProcessBench(devices.open_device(f"simulated:{key_of(bench.properties.name)}"), catalog)
 
 
-def counts_of(
+def simulated_counts(
     simulator: Bench, catalog: Catalog, plan: CasePlan, request: MeasureRequest, advance: Advance
 ) -> dict[str, Counted | str]:
     """The simulator's counts by implementation, or why it has none."""

@@ -23,7 +23,7 @@ NO_PERMISSION = (
 
 
 @dataclass(frozen=True)
-class Machine:
+class HostProbe:
     """What a process can see of this machine."""
 
     environment: Mapping[str, str]
@@ -32,16 +32,16 @@ class Machine:
     installed: tuple[Path, ...] = ()  # copies of ncu outside of PATH, newest last
 
 
-def profiling_machine() -> Machine:
+def profiling_machine() -> HostProbe:
     try:
         parameters = DRIVER_PARAMETERS.read_text()
     except OSError:
         parameters = ""
     found = [path for pattern in _INSTALLED for path in Path("/").glob(pattern.lstrip("/"))]
-    return Machine(os.environ, parameters, os.geteuid() == 0, tuple(sorted(found, key=_version)))
+    return HostProbe(os.environ, parameters, os.geteuid() == 0, tuple(sorted(found, key=_version)))
 
 
-def find_profiler(machine: Machine) -> Path:
+def find_profiler(machine: HostProbe) -> Path:
     """The `ncu` to use; NoCounters says what is missing: the program, the permission, or the package that reads its
     reports."""
     home = machine.environment.get("CUDA_HOME") or machine.environment.get("CUDA_PATH")

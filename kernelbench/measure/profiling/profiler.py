@@ -17,7 +17,7 @@ from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALL_METRICS, 
 from kernelbench.core.progress import Advance
 from kernelbench.core.texts import one_line
 from kernelbench.measure.bench import short_labels
-from kernelbench.measure.profiling.launches import Job
+from kernelbench.measure.profiling.ncu_target import ProfileJob
 from kernelbench.measure.profiling.probe import NO_PERMISSION
 from kernelbench.measure.profiling.reports import read_report
 
@@ -35,7 +35,7 @@ class Profile:
     reasons: Mapping[int, str]
 
 
-def profile_items(job: Job, ncu: Path, folder: Path, patience_s: float, advance: Advance) -> Profile:
+def profile_items(job: ProfileJob, ncu: Path, folder: Path, patience_s: float, advance: Advance) -> Profile:
     """Profile all items; the report stays in `folder`. `patience_s`: the longest that one run of an item may take.
 
     `advance` is called as items end. NoCounters where ncu cannot read counters here.
@@ -67,7 +67,7 @@ def profiler_command(ncu: Path, metrics: Sequence[str], report: Path, job: Path,
         str(ncu), "--target-processes", "application-only", "--profile-from-start", "off", "--nvtx",
         "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics),
         "--export", str(report), "--force-overwrite",
-        sys.executable, "-m", "kernelbench.measure.profiling.launches", str(job), str(outcomes),
+        sys.executable, "-m", "kernelbench.measure.profiling.ncu_target", str(job), str(outcomes),
     ]  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def known_metrics(ncu: Path) -> list[str]:
     sources = [(*one.sources, *one.also) for one in HARDWARE_METRICS.values()]
     wanted = [name for names in sources for name in names] + list(STALL_METRICS.values())
     try:
-        known = set(processes.said([str(ncu), "--query-metrics"], ASKING_S).split())
+        known = set(processes.output_of([str(ncu), "--query-metrics"], ASKING_S).split())
     except processes.FAILED:
         return wanted
     return [name for name in wanted if name.partition(".")[0] in known] or wanted
@@ -85,7 +85,7 @@ def known_metrics(ncu: Path) -> list[str]:
 class _Watch:
     """Follows the lines of `outcomes`: one per item that has run."""
 
-    def __init__(self, job: Job, outcomes: Path, advance: Advance) -> None:
+    def __init__(self, job: ProfileJob, outcomes: Path, advance: Advance) -> None:
         labels = short_labels(list({item.case.key: item.case for item in job.items}.values()))
         self._names = [f"{labels[item.case.key]} {item.name}" for item in job.items]
         self._outcomes, self._advance = outcomes, advance
@@ -124,7 +124,7 @@ def _last_error(said: str) -> str:
     return (errors or lines or ["it said nothing"])[-1]
 
 
-def sorted_out(job: Job, found: Sequence[ProfiledLaunch], outcomes: str, problem: str) -> Profile:
+def sorted_out(job: ProfileJob, found: Sequence[ProfiledLaunch], outcomes: str, problem: str) -> Profile:
     """The launches of each item, by the NVTX range that it opened. `outcomes`: lines of the profiled program."""
     told = {one["number"]: one["reason"] for one in map(json.loads, outcomes.splitlines())}
     launches: dict[int, tuple[ProfiledLaunch, ...]] = {}

@@ -14,10 +14,10 @@ from kernelbench.simt.lower.forms import (
     INTEGERS,
     ROUNDINGS,
     TYPE,
-    Form,
     Lowering,
-    calculate,
+    OpcodeForm,
     check_type,
+    emit_operation,
     named_by_opcode,
     operands,
     take_apart,
@@ -34,13 +34,13 @@ WITH_MODIFIERS_ONLY = frozenset({"sin", "cos", "tanh"})
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 
-def _float(context: Context, name: str, form: Form, count: int) -> None:
+def _float(context: Context, name: str, form: OpcodeForm, count: int) -> None:
     """An operation on `count` operands of one type."""
     check_type(context, form, FLOATS)
-    calculate(context, _float_name(name, form), (form.type,) * (count + 1), form.modifiers)
+    emit_operation(context, _float_name(name, form), (form.type,) * (count + 1), form.modifiers)
 
 
-def _float_name(name: str, form: Form) -> str:
+def _float_name(name: str, form: OpcodeForm) -> str:
     if form.modifiers == 0 and form.type in ("f32", "f64") and name not in WITH_MODIFIERS_ONLY:
         return f"{name}_{form.type}"
     if form.modifiers == Modifier.FTZ and form.type == "f32" and name in WITH_FTZ:
@@ -48,7 +48,7 @@ def _float_name(name: str, form: Form) -> str:
     return f"{name}_any_{form.type}"
 
 
-def _carry(name: str, form: Form) -> int:
+def _carry(name: str, form: OpcodeForm) -> int:
     """Whether an instruction like addc.cc reads and writes the carry."""
     return CarryUse.READS_CARRY * name.endswith("c") | CarryUse.WRITES_CARRY * ("cc" in form.words)
 
@@ -62,17 +62,17 @@ def add(context: Context, one: ir.Instruction) -> None:
         return
     types = (form.type,) * 3
     if form.type in ("u16x2", "s16x2") and name == "add" and not form.words:
-        calculate(context, "add_u16x2", types)
+        emit_operation(context, "add_u16x2", types)
         return
     check_type(context, form, INTEGERS)
     if carry := _carry(name, form):
-        calculate(context, f"{name[:3]}_carry_{unsigned(form.type)}", types, f=carry)
+        emit_operation(context, f"{name[:3]}_carry_{unsigned(form.type)}", types, f=carry)
     elif form.words == {"sat"} and form.type == "s32":
-        calculate(context, f"{name}_sat_s32", types)
+        emit_operation(context, f"{name}_sat_s32", types)
     elif form.words:
         context.refuse("not supported: this form")
     else:
-        calculate(context, f"{name}_{unsigned(form.type)}", types)
+        emit_operation(context, f"{name}_{unsigned(form.type)}", types)
 
 
 def multiply(context: Context, one: ir.Instruction) -> None:
@@ -82,7 +82,7 @@ def multiply(context: Context, one: ir.Instruction) -> None:
         _float(context, "mul", form, 2)
         return
     _, operation, result = _product(context, "mul", form)
-    calculate(context, operation, (result, form.type, form.type))
+    emit_operation(context, operation, (result, form.type, form.type))
 
 
 def multiply_add(context: Context, one: ir.Instruction) -> None:
@@ -93,15 +93,15 @@ def multiply_add(context: Context, one: ir.Instruction) -> None:
         _float(context, "fma", form, 3)
         return
     carry = _carry(name, form)
-    half, operation, result = _product(context, "mad", Form(form.words - {"cc"}, form.types))
+    half, operation, result = _product(context, "mad", OpcodeForm(form.words - {"cc"}, form.types))
     types = (result, form.type, form.type, result)
     if carry:
-        calculate(context, f"mad_{half}_carry_{form.type}", types, f=carry)
+        emit_operation(context, f"mad_{half}_carry_{form.type}", types, f=carry)
     else:
-        calculate(context, operation, types)
+        emit_operation(context, operation, types)
 
 
-def _product(context: Context, name: str, form: Form) -> tuple[str, str, str]:
+def _product(context: Context, name: str, form: OpcodeForm) -> tuple[str, str, str]:
     """(lo, hi or wide; operation; type of the result) of an integer product."""
     check_type(context, form, INTEGERS)
     half = next((word for word in form.words if word in HALVES), None)
@@ -125,7 +125,7 @@ def divide(context: Context, one: ir.Instruction) -> None:
         _float(context, "div_approx" if "approx" in form.words else "div", form, 2)
         return
     check_type(context, form, INTEGERS)
-    calculate(context, f"{name}_{form.type}", (form.type,) * 3)
+    emit_operation(context, f"{name}_{form.type}", (form.type,) * 3)
 
 
 def negate(context: Context, one: ir.Instruction) -> None:
@@ -134,7 +134,7 @@ def negate(context: Context, one: ir.Instruction) -> None:
     if form.type in FLOATS:
         _float(context, one.opcode[0], form, 1)
     else:
-        calculate(context, f"{one.opcode[0]}_{form.type}", (form.type,) * 2)
+        emit_operation(context, f"{one.opcode[0]}_{form.type}", (form.type,) * 2)
 
 
 def extreme(context: Context, one: ir.Instruction) -> None:
@@ -144,19 +144,19 @@ def extreme(context: Context, one: ir.Instruction) -> None:
     if form.type in FLOATS:
         count = len(operands(context, 3, 4)) - 1
         if count == 3:
-            calculate(context, f"{name}_any_{form.type}", (form.type,) * 4, form.modifiers)
+            emit_operation(context, f"{name}_any_{form.type}", (form.type,) * 4, form.modifiers)
         else:
             _float(context, name, form, 2)
         return
     if form.words - {"relu"}:
         context.refuse("not supported: this form")
-    calculate(context, "_".join(one.opcode), (form.type,) * 3)
+    emit_operation(context, "_".join(one.opcode), (form.type,) * 3)
 
 
 def dot(context: Context, one: ir.Instruction) -> None:
     """dp4a, dp2a."""
     form = take_apart(context, {"lo", "hi"}, types=2)
-    calculate(context, "_".join(one.opcode), (form.types[0], *form.types, form.types[0]))
+    emit_operation(context, "_".join(one.opcode), (form.types[0], *form.types, form.types[0]))
 
 
 def function(context: Context, one: ir.Instruction) -> None:
@@ -164,7 +164,7 @@ def function(context: Context, one: ir.Instruction) -> None:
     name = one.opcode[0]
     form = take_apart(context, {*ROUNDINGS, "approx", "ftz"})
     if form.type == "f64" and {"approx", "ftz"} <= form.words:
-        calculate(context, f"{name}_upper_f64", ("f64", "f64"))
+        emit_operation(context, f"{name}_upper_f64", ("f64", "f64"))
     else:
         _float(context, name, form, 1)
 

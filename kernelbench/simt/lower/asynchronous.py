@@ -16,8 +16,8 @@ from collections.abc import Collection
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, ArriveForm, BarrierForm, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands, wanted
-from kernelbench.simt.lower.memory import ALIASES, MODIFIERS, VECTORS, nothing
+from kernelbench.simt.lower.forms import operands, result_register
+from kernelbench.simt.lower.memory import ALIASES, MODIFIERS, VECTORS, lower_nothing
 from kernelbench.simt.lower.memory import operands_without_policy as _operands
 
 COMPLETION = "mbarrier::complete_tx::bytes"
@@ -82,23 +82,23 @@ def store_async(context: Context, one: ir.Instruction) -> None:
 # ---- mbarrier ------------------------------------------------------------------------------------
 
 
-def initialise(context: Context, one: ir.Instruction) -> None:
+def mbarrier_init(context: Context, one: ir.Instruction) -> None:
     """mbarrier.init [mbarrier], arrivals."""
     _words(context, ())
     target, count = operands(context, 2)
     context.emit("mbarrier_init", at=context.address(target), c=context.source(count, "u32"))
 
 
-def invalidate(context: Context, one: ir.Instruction) -> None:
+def mbarrier_inval(context: Context, one: ir.Instruction) -> None:
     _words(context, ())
     context.emit("mbarrier_inval", at=context.address(operands(context, 1)[0]))
 
 
-def arrive(context: Context, one: ir.Instruction) -> None:
+def mbarrier_arrive(context: Context, one: ir.Instruction) -> None:
     """mbarrier.arrive and arrive_drop{.expect_tx|.noComplete} {state|_}, [mbarrier]{, arrivals or bytes}."""
     words = _words(context, {"expect_tx", "noComplete"})
     found = list(operands(context, 1, 2, 3))
-    state = NONE if isinstance(found[0], ir.Address) else wanted(context, found.pop(0), 8)
+    state = NONE if isinstance(found[0], ir.Address) else result_register(context, found.pop(0), 8)
     target, *numbers = found
     slots = [context.source(number, "u32") for number in numbers]
     expects = "expect_tx" in words
@@ -109,7 +109,7 @@ def arrive(context: Context, one: ir.Instruction) -> None:
     context.emit("mbarrier_arrive", at=context.address(target), d=state, c=count, e=transactions, f=form)
 
 
-def transactions(context: Context, one: ir.Instruction) -> None:
+def mbarrier_transactions(context: Context, one: ir.Instruction) -> None:
     """mbarrier.expect_tx and complete_tx [mbarrier], bytes."""
     _words(context, ())
     target, size = operands(context, 2)
@@ -117,7 +117,7 @@ def transactions(context: Context, one: ir.Instruction) -> None:
     context.emit("mbarrier_transactions", at=context.address(target), c=context.source(size, "u32"), f=done)
 
 
-def wait(context: Context, one: ir.Instruction) -> None:
+def mbarrier_wait(context: Context, one: ir.Instruction) -> None:
     """mbarrier.test_wait and try_wait{.parity} p, [mbarrier], state or parity{, time limit}."""
     by_parity = "parity" in _words(context, {"parity"})
     result, target, awaited, *_ = operands(context, 3, 4)
@@ -134,7 +134,7 @@ def wait(context: Context, one: ir.Instruction) -> None:
     )
 
 
-def pending(context: Context, one: ir.Instruction) -> None:
+def mbarrier_pending(context: Context, one: ir.Instruction) -> None:
     """mbarrier.pending_count count, state."""
     _words(context, ())
     count, state = operands(context, 2)
@@ -175,18 +175,18 @@ def short_address(context: Context, operand: ir.Operand) -> tuple[int, int, int]
 TABLE = {
     "cp.async.ca": copy_async,
     "cp.async.cg": copy_async,
-    "cp.async.commit_group": nothing,
-    "cp.async.wait_group": nothing,
-    "cp.async.wait_all": nothing,
+    "cp.async.commit_group": lower_nothing,
+    "cp.async.wait_group": lower_nothing,
+    "cp.async.wait_all": lower_nothing,
     "cp.async.mbarrier.arrive": copies_arrive,
     "st.async": store_async,
-    "mbarrier.init": initialise,
-    "mbarrier.inval": invalidate,
-    "mbarrier.arrive": arrive,
-    "mbarrier.arrive_drop": arrive,
-    "mbarrier.expect_tx": transactions,
-    "mbarrier.complete_tx": transactions,
-    "mbarrier.test_wait": wait,
-    "mbarrier.try_wait": wait,
-    "mbarrier.pending_count": pending,
+    "mbarrier.init": mbarrier_init,
+    "mbarrier.inval": mbarrier_inval,
+    "mbarrier.arrive": mbarrier_arrive,
+    "mbarrier.arrive_drop": mbarrier_arrive,
+    "mbarrier.expect_tx": mbarrier_transactions,
+    "mbarrier.complete_tx": mbarrier_transactions,
+    "mbarrier.test_wait": mbarrier_wait,
+    "mbarrier.try_wait": mbarrier_wait,
+    "mbarrier.pending_count": mbarrier_pending,
 }

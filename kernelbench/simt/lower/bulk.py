@@ -17,7 +17,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.asynchronous import COMPLETION, short_address
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.memory import nothing
+from kernelbench.simt.lower.memory import lower_nothing
 from kernelbench.simt.lower.memory import operands_without_policy as _operands
 
 GROUP = "bulk_group"
@@ -189,9 +189,9 @@ def _emit_box(
 
 TABLE = {
     "cp.async.bulk": copy,
-    "cp.async.bulk.prefetch.L2": nothing,
-    "cp.async.bulk.commit_group": nothing,
-    "cp.async.bulk.wait_group": nothing,
+    "cp.async.bulk.prefetch.L2": lower_nothing,
+    "cp.async.bulk.commit_group": lower_nothing,
+    "cp.async.bulk.wait_group": lower_nothing,
     "cp.reduce.async.bulk": reduce,
     "red.async": reduce_async,
     "cp.async.bulk.tensor": tensor_copy,

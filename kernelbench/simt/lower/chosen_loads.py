@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
-from kernelbench.simt.lower import arithmetic, compare, convert, logic
-from kernelbench.simt.lower.orders import ORDERS
+from kernelbench.simt.lower import arithmetic, convert, logic, predicates
+from kernelbench.simt.lower.memory_order import ORDERS
 from kernelbench.simt.usage import registers_read, registers_written
 
 # Instructions that only calculate.
-PURE = {key.split(".")[0] for family in (arithmetic, compare, convert, logic) for key in family.TABLE}
+PURE = {key.split(".")[0] for family in (arithmetic, predicates, convert, logic) for key in family.TABLE}
 CARRY = {"cc", "addc", "subc", "madc"}  # with an operand that is not written out
 UNCHECKED = {"global", "const", "param"}
 
@@ -28,7 +28,7 @@ Conditions = dict[tuple[ir.Operand, bool], int]
 
 
 @dataclass(frozen=True)
-class Choice:
+class LoadCheck:
     """Instruction `load` is checked after instruction `at`, where all predicates are as in `conditions`."""
 
     load: int
@@ -36,7 +36,7 @@ class Choice:
     conditions: tuple[tuple[ir.Operand, bool], ...]
 
 
-def chosen_loads(code: Sequence[ir.Instruction], flow: ControlFlow) -> Iterator[Choice]:
+def chosen_loads(code: Sequence[ir.Instruction], flow: ControlFlow) -> Iterator[LoadCheck]:
     """Loads from shared, local or generic addresses whose value a lane may drop, block by block, the last first."""
     total = Counter(register for one in code for register in registers_read(one))
     for block in flow.blocks:
@@ -60,7 +60,7 @@ def _selects(one: ir.Instruction) -> bool:
     return one.guard is None and (one.opcode[0] == "selp" or one.opcode in (("and", "pred"), ("or", "pred")))
 
 
-def _choices(code: Sequence[ir.Instruction], start: int, end: int, total: Counter[ir.Register]) -> Iterator[Choice]:
+def _choices(code: Sequence[ir.Instruction], start: int, end: int, total: Counter[ir.Register]) -> Iterator[LoadCheck]:
     """The choices among instructions [start, end), which only calculate. They are read from the last to the first, so
     that the uses of a value are known at the instruction that makes it."""
     used: dict[ir.Operand, Conditions | None] = {}
@@ -72,7 +72,7 @@ def _choices(code: Sequence[ir.Instruction], start: int, end: int, total: Counte
             changed.add(register)
             found = _common(found, used.get(register) if seen[register] == total[register] else {})
         if found and _is_checked(one):
-            yield Choice(index, max(found.values()), tuple(found))
+            yield LoadCheck(index, max(found.values()), tuple(found))
         for operand, needed in _uses(one, index, found, changed):
             used[operand] = _common(used.get(operand), needed)
             seen[operand] += 1

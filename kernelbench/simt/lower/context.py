@@ -17,8 +17,8 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
-from kernelbench.simt.lower.layout import RESERVED, RESERVED_BYTES, Layout
-from kernelbench.simt.lower.orders import access_orders
+from kernelbench.simt.lower.layout import RESERVED, RESERVED_BYTES, VariableLayout
+from kernelbench.simt.lower.memory_order import access_orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate_registers, slot_bytes
 from kernelbench.simt.pointers import function_address
@@ -57,7 +57,7 @@ class Context:
     def __init__(self, function: ir.Function, module: ir.Module, flow: ControlFlow) -> None:
         self.function = function
         self.module = module
-        self.layout = Layout(function, module)
+        self.layout = VariableLayout(function, module)
         self.instruction: ir.Instruction = function.instructions[0]
         self.code: list[Lowered] = []
         self.table: list[int] = []

@@ -12,7 +12,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, BarrierForm, Kind
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import operands
-from kernelbench.simt.lower.memory import nothing
+from kernelbench.simt.lower.memory import lower_nothing
 
 REDUCTIONS = {"popc": BarrierForm.REDUCE_COUNT, "and": BarrierForm.REDUCE_AND, "or": BarrierForm.REDUCE_OR}
 CLUSTER_FORMS = {"arrive": BarrierForm.CLUSTER_ARRIVE, "wait": BarrierForm.CLUSTER_WAIT}
@@ -118,5 +118,5 @@ TABLE = {
     "barrier": barrier,
     "barrier.cluster": cluster_barrier,
     "nanosleep": sleep,
-    **dict.fromkeys(("brkpt", "pmevent", "griddepcontrol", "setmaxnreg"), nothing),
+    **dict.fromkeys(("brkpt", "pmevent", "griddepcontrol", "setmaxnreg"), lower_nothing),
 }

@@ -14,11 +14,11 @@ from kernelbench.simt.lower.forms import (
     INTEGERS,
     ROUNDINGS,
     WHOLE_ROUNDINGS,
-    Form,
     Lowering,
+    OpcodeForm,
     bits_of,
     bytes_of,
-    calculate,
+    emit_operation,
     operands,
     take_apart,
 )
@@ -38,11 +38,11 @@ def convert(context: Context, one: ir.Instruction) -> None:
     form = take_apart(context, WORDS, types=2)
     result, source = form.types
     if result in FROM_TWO and source == "f32":
-        calculate(context, f"cvt_{result}_f32", (result, "f32", "f32"), form.modifiers)
+        emit_operation(context, f"cvt_{result}_f32", (result, "f32", "f32"), form.modifiers)
     elif {result, source} & EIGHT_BITS and {result, source} & {"f16x2"}:
-        calculate(context, f"cvt_{result}_{source}", (result, source), form.modifiers)
+        emit_operation(context, f"cvt_{result}_{source}", (result, source), form.modifiers)
     elif (result, source) == ("tf32", "f32"):
-        calculate(context, "cvt_tf32_f32", ("tf32", "f32"), form.modifiers)
+        emit_operation(context, "cvt_tf32_f32", ("tf32", "f32"), form.modifiers)
     elif result in INTEGERS and source in INTEGERS:
         _integers(context, form)
     elif result in INTEGERS | FLOATS and source in INTEGERS | FLOATS:
@@ -51,7 +51,7 @@ def convert(context: Context, one: ir.Instruction) -> None:
         context.refuse(f"not supported: from {source} to {result}")
 
 
-def _integers(context: Context, form: Form) -> None:
+def _integers(context: Context, form: OpcodeForm) -> None:
     result, source = form.types
     target, origin = operands(context, 2)
     to, origin_bytes = _widths(context, target, origin, form)
@@ -62,7 +62,7 @@ def _integers(context: Context, form: Form) -> None:
     if narrow == source and source[0] == "s" and result[0] == "u" and 8 * to > bits_of(result):
         context.refuse(f"not supported: {result} in a register of {8 * to} bits")
     if bits_of(narrow) == 64:
-        calculate(context, "mov_b64", (result, source))
+        emit_operation(context, "mov_b64", (result, source))
         return
     context.emit(
         f"extend_{narrow}_{8 * to}_{8 * origin_bytes}",
@@ -71,7 +71,7 @@ def _integers(context: Context, form: Form) -> None:
     )
 
 
-def _numbers(context: Context, form: Form) -> None:
+def _numbers(context: Context, form: OpcodeForm) -> None:
     """Conversions from or to floating-point numbers."""
     result, source = form.types
     modifiers = form.modifiers
@@ -81,12 +81,12 @@ def _numbers(context: Context, form: Form) -> None:
                   zip(operands(context, 2), form.types, strict=True))  # fmt: skip
     plain = (result, source) in PLAIN_FLOATS or (result in ("f32", "f64") and source in PLAIN_INTEGERS)
     if modifiers == 0 and plain and natural:
-        calculate(context, f"cvt_{result}_{source}", (result, source))
+        emit_operation(context, f"cvt_{result}_{source}", (result, source))
     else:
         _emit(context, f"cvt_{result}_{'integer' if source in INTEGERS else 'float'}", form, modifiers)
 
 
-def _emit(context: Context, operation: str, form: Form, modifiers: int) -> None:
+def _emit(context: Context, operation: str, form: OpcodeForm, modifiers: int) -> None:
     target, origin = operands(context, 2)
     to, origin_bytes = _widths(context, target, origin, form)
     context.emit(
@@ -100,7 +100,7 @@ def _emit(context: Context, operation: str, form: Form, modifiers: int) -> None:
     )
 
 
-def _widths(context: Context, target: ir.Operand, origin: ir.Operand, form: Form) -> tuple[int, int]:
+def _widths(context: Context, target: ir.Operand, origin: ir.Operand, form: OpcodeForm) -> tuple[int, int]:
     """Bytes of both registers; integers may be narrower than theirs."""
     found = []
     for operand, kind in ((target, form.types[0]), (origin, form.types[1])):
@@ -119,7 +119,7 @@ def pack(context: Context, one: ir.Instruction) -> None:
     if parts[2:] != (("s32", "b32") if "8" in parts[1] else ("s32",)):
         context.refuse("not supported: this form of cvt.pack")
     if "8" in parts[1]:
-        calculate(context, f"cvt_pack_{parts[1]}", ("b32", "s32", "s32", "b32"))
+        emit_operation(context, f"cvt_pack_{parts[1]}", ("b32", "s32", "s32", "b32"))
         return
     target, upper, lower = operands(context, 3)
     a, b = context.source(upper, "s32"), context.source(lower, "s32")

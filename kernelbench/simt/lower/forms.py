@@ -32,7 +32,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Form:
+class OpcodeForm:
     """Modifiers and types of an opcode: {rn, ftz} and (f32,) for "add.rn.ftz.f32"."""
 
     words: frozenset[str]
@@ -60,7 +60,7 @@ class Form:
         return int(found)
 
 
-def take_apart(context: Context, allowed: Collection[str], types: int = 1) -> Form:
+def take_apart(context: Context, allowed: Collection[str], types: int = 1) -> OpcodeForm:
     """The form of the current instruction: modifiers from `allowed`, and exactly `types` types at the end."""
     parts = context.instruction.opcode[1:]
     split = max(len(parts) - types, 0)
@@ -69,7 +69,7 @@ def take_apart(context: Context, allowed: Collection[str], types: int = 1) -> Fo
     unknown += [part for part in found if part not in ir.TYPE_BYTES and part not in PAIR_BYTES]
     if unknown or len(found) != types:
         context.refuse(f"not supported: .{unknown[0]}" if unknown else "a type is missing")
-    return Form(frozenset(words), found)
+    return OpcodeForm(frozenset(words), found)
 
 
 def bytes_of(type_name: str) -> int:
@@ -85,17 +85,17 @@ def operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
     return found
 
 
-def wanted(context: Context, operand: ir.Operand, width: int) -> int:
+def result_register(context: Context, operand: ir.Operand, width: int) -> int:
     """Offset of a register that gets a result; NONE for `_`."""
     return NONE if isinstance(operand, ir.Discard) else context.register(operand, width)
 
 
-def wanted_predicate(context: Context, operand: ir.Operand) -> int:
+def result_predicate(context: Context, operand: ir.Operand) -> int:
     """Index of a predicate that gets a result; NONE for `_`."""
     return NONE if isinstance(operand, ir.Discard) else context.predicate(operand)[0]
 
 
-def calculate(context: Context, operation: str, types: tuple[str, ...], immediate: int = 0, *, f: int = 0) -> None:
+def emit_operation(context: Context, operation: str, types: tuple[str, ...], immediate: int = 0, *, f: int = 0) -> None:
     """d = operation(a, b, c, e); `types` of the result and of each operand."""
     found = operands(context, len(types))
     sources = [context.source_of(one, bytes_of(name)) for one, name in zip(found[1:], types[1:], strict=True)]
@@ -110,12 +110,12 @@ def named_by_opcode(words: Collection[str], *types: str) -> Lowering:
 
     def lowered(context: Context, one: ir.Instruction) -> None:
         form = take_apart(context, words)
-        calculate(context, "_".join(one.opcode), tuple(form.type if name == TYPE else name for name in types))
+        emit_operation(context, "_".join(one.opcode), tuple(form.type if name == TYPE else name for name in types))
 
     return lowered
 
 
-def check_type(context: Context, form: Form, *allowed: Collection[str]) -> None:
+def check_type(context: Context, form: OpcodeForm, *allowed: Collection[str]) -> None:
     if not any(form.type in one for one in allowed):
         context.refuse(f"not supported: this operation of {form.type}")
 

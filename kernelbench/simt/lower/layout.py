@@ -13,7 +13,7 @@ DYNAMIC_ALIGNMENT = 16  # bytes; least alignment of dynamic shared memory, which
 
 
 @dataclass(frozen=True)
-class Place:
+class VariablePlace:
     """`offset` in shared memory, local memory or the parameter block (param). Machine allocates global and const
     variables. `framed`: the offset counts from the frame of the running routine."""
 
@@ -23,12 +23,12 @@ class Place:
     framed: bool = False
 
 
-class Layout:
+class VariableLayout:
     """All variables that a function can use. A param variable that is not a kernel parameter holds arguments of an
     inlined call and lies in local memory."""
 
     def __init__(self, function: ir.Function, module: ir.Module) -> None:
-        self.parameters = {one.name: Place("param", one.offset, one.bytes) for one in function.parameters}
+        self.parameters = {one.name: VariablePlace("param", one.offset, one.bytes) for one in function.parameters}
         self.parameter_bytes = max((one.offset + one.bytes for one in function.parameters), default=0)
         named = _symbols(function)
         own = [variable for variable in function.variables if variable.name in named and not variable.frame]
@@ -43,15 +43,17 @@ class Layout:
         dynamic = [one for one in shared if one.dynamic]
         alignment = max((one.alignment for one in dynamic), default=DYNAMIC_ALIGNMENT)
         self.dynamic_offset = align(self.static_shared_bytes, max(alignment, DYNAMIC_ALIGNMENT))
-        self._places |= {one.name: Place("shared", self.dynamic_offset, 0) for one in dynamic}
+        self._places |= {one.name: VariablePlace("shared", self.dynamic_offset, 0) for one in dynamic}
         self.local_bytes = align(self._stack("local", (one for one in own if one.space in ("local", "param"))), 16)
-        self._places |= {one.name: Place(one.space, 0, one.bytes) for one in everywhere if one.space != "shared"}
+        self._places |= {
+            one.name: VariablePlace(one.space, 0, one.bytes) for one in everywhere if one.space != "shared"
+        }
         self.frame_bytes: dict[str, int] = {}  # by routine
         for routine in function.routines:
             framed = [one for one in function.variables if one.frame == routine.name]
             self.frame_bytes[routine.name] = align(self._stack("local", framed), 16)
 
-    def place(self, name: str) -> Place | None:
+    def place(self, name: str) -> VariablePlace | None:
         return self._places.get(name)
 
     def shared_offset(self, name: str) -> int | None:
@@ -63,7 +65,7 @@ class Layout:
         offset = 0
         for one in variables:
             offset = align(offset, one.alignment)
-            self._places[one.name] = Place(space, offset, one.bytes, bool(one.frame))
+            self._places[one.name] = VariablePlace(space, offset, one.bytes, bool(one.frame))
             offset += one.bytes
         return offset
 

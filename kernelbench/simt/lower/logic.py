@@ -12,8 +12,8 @@ from kernelbench.simt.lower.forms import (
     Lowering,
     bits_of,
     bytes_of,
-    calculate,
     check_type,
+    emit_operation,
     named_by_opcode,
     operands,
     take_apart,
@@ -32,7 +32,7 @@ def bitwise(context: Context, one: ir.Instruction) -> None:
         predicates(context, name, count)
     else:
         check_type(context, form, BITS, INTEGERS)
-        calculate(context, f"{name}_b{bits_of(form.type)}", (form.type,) * count)
+        emit_operation(context, f"{name}_b{bits_of(form.type)}", (form.type,) * count)
 
 
 def predicates(context: Context, name: str, count: int) -> None:
@@ -53,7 +53,7 @@ def shift(context: Context, one: ir.Instruction) -> None:
     form = take_apart(context, ())
     check_type(context, form, BITS, INTEGERS)
     sign = "b" if one.opcode[0] == "shl" else "s" if form.type.startswith("s") else "u"
-    calculate(context, f"{one.opcode[0]}_{sign}{bits_of(form.type)}", (form.type, form.type, "u32"))
+    emit_operation(context, f"{one.opcode[0]}_{sign}{bits_of(form.type)}", (form.type, form.type, "u32"))
 
 
 def three_inputs(context: Context, one: ir.Instruction) -> None:
@@ -71,7 +71,7 @@ def permute(context: Context, one: ir.Instruction) -> None:
     """prmt.b32{.mode}: the mode comes after the type."""
     if one.opcode[1:2] != ("b32",) or len(one.opcode) > 3 or not PERMUTATIONS.issuperset(one.opcode[2:]):
         context.refuse("not supported: this form of prmt")
-    calculate(context, "_".join(("prmt", *one.opcode[2:], "b32")), ("b32",) * 4)
+    emit_operation(context, "_".join(("prmt", *one.opcode[2:], "b32")), ("b32",) * 4)
 
 
 def select(context: Context, one: ir.Instruction) -> None:
@@ -91,7 +91,7 @@ def select_by_sign(context: Context, one: ir.Instruction) -> None:
     form = take_apart(context, {"ftz"}, types=2)
     value, by = form.types
     name = "_".join(("slct", *sorted(form.words), f"u{8 * bytes_of(value)}", by))
-    calculate(context, name, (value, value, value, by))
+    emit_operation(context, name, (value, value, value, by))
 
 
 def test(context: Context, one: ir.Instruction) -> None:

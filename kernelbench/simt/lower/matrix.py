@@ -94,13 +94,13 @@ class Product:
         return registers_of(kind, elements)
 
 
-def bits_of(kind: str) -> int:
+def element_bits(kind: str) -> int:
     return SUM_BITS.get(kind) or ELEMENTS[kind]
 
 
 def registers_of(kind: str, elements: int) -> int:
     """Registers of a lane for `elements` of this type that the warp holds once."""
-    return elements * bits_of(kind) // (32 * max(bits_of(kind), 32))
+    return elements * element_bits(kind) // (32 * max(element_bits(kind), 32))
 
 
 def sizes(shape: str) -> tuple[int, int, int]:
@@ -179,7 +179,7 @@ def move_fragment(context: Context, one: ir.Instruction) -> None:
     take = context.destination
     if action == "store":
         fragment, address, take = address, fragment, context.source_of
-    bits, items = bits_of(kind), context.items(fragment)
+    bits, items = element_bits(kind), context.items(fragment)
     m, n, k = sizes(shape)
     once = registers_of(kind, {"a": m * k, "b": k * n}.get(role, m * n))
     if not 1 <= once <= len(items) or (len(items) != once and (kind, len(items)) != ("f16", 8)):

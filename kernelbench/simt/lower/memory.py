@@ -15,7 +15,7 @@ from collections.abc import Set
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands, wanted
+from kernelbench.simt.lower.forms import operands, result_register
 from kernelbench.simt.lower.registers import slot_bytes
 from kernelbench.simt.usage import registers_written
 
@@ -56,7 +56,7 @@ def _transfer(context: Context, one: ir.Instruction, *, loads: bool) -> None:
     items = context.items(values)
     width = _register_width(context, items, element)
     at, space = _address(context, address, space)
-    registers = [wanted(context, item, width) if loads else context.source_of(item, width) for item in items]
+    registers = [result_register(context, item, width) if loads else context.source_of(item, width) for item in items]
     _check_count(context, len(items), count)
     size = ir.TYPE_BYTES[element]
     sign = "s" if loads and element.startswith("s") and size < width else "u"
@@ -83,7 +83,7 @@ def atomic(context: Context, one: ir.Instruction) -> None:
         return
     returns = one.opcode[0] == "atom"
     found = operands_without_policy(context, 2 + returns + (name == "cas"))
-    result = wanted(context, found[0], slot_bytes(element)) if returns else NONE
+    result = result_register(context, found[0], slot_bytes(element)) if returns else NONE
     address, *values = found[returns:]
     at, space = _address(context, address, space)
     slots = [context.source(value, element) for value in values]
@@ -112,7 +112,7 @@ def _vector_atomic(context: Context, one: ir.Instruction, name: str, element: st
     target = NONE
     if returns and not isinstance(found[0], ir.Discard):
         _check_count(context, len(context.items(found[0])), count)
-        target = context.table_of([wanted(context, item, width) for item in context.items(found[0])])
+        target = context.table_of([result_register(context, item, width) for item in context.items(found[0])])
     address, values = found[returns:]
     items = context.items(values)
     _check_count(context, len(items), count)
@@ -146,7 +146,7 @@ def fence(context: Context, one: ir.Instruction) -> None:
     context.emit("fence")
 
 
-def nothing(context: Context, one: ir.Instruction) -> None:
+def lower_nothing(context: Context, one: ir.Instruction) -> None:
     """A hint, or an order that always holds here: every access completes with its instruction."""
     context.emit("", kind=Kind.NOTHING)
 
@@ -214,5 +214,5 @@ TABLE = {
     "red": atomic,
     "membar": fence,
     "fence": fence,
-    **dict.fromkeys(("prefetch", "prefetchu", "applypriority", "discard"), nothing),
+    **dict.fromkeys(("prefetch", "prefetchu", "applypriority", "discard"), lower_nothing),
 }

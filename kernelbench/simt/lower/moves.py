@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelbench.simt import ir
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import Lowering, bytes_of, calculate, operands, take_apart, wanted
+from kernelbench.simt.lower.forms import Lowering, bytes_of, emit_operation, operands, result_register, take_apart
 from kernelbench.simt.lower.logic import predicates
 
 # Clocks: the number of instructions executed so far instead of cycles or nanoseconds.
@@ -27,7 +27,7 @@ def move(context: Context, one: ir.Instruction) -> None:
         context.emit(_pieces_name("join", width, pieces), d=context.destination(target, width), x=slots)
     elif isinstance(target, ir.Vector):
         pieces = _pieces(context, target, width)
-        slots = [wanted(context, item, width // len(pieces)) for item in pieces]
+        slots = [result_register(context, item, width // len(pieces)) for item in pieces]
         context.emit(_pieces_name("split", width, pieces), a=context.source_of(source, width), x=slots)
     elif isinstance(source, ir.Special) and CLOCKS.get(source.name) == width:
         context.emit(f"clock_{8 * width}", d=context.destination(target, width))
@@ -37,7 +37,7 @@ def move(context: Context, one: ir.Instruction) -> None:
         frame, offset, _ = context.address(source)
         context.emit("add_u64", d=context.destination(target, 8), a=frame, b=context.constant(offset, 8))
     else:
-        calculate(context, f"mov_b{8 * width}", (form.type, form.type))
+        emit_operation(context, f"mov_b{8 * width}", (form.type, form.type))
 
 
 def _pieces(context: Context, vector: ir.Vector, width: int) -> tuple[ir.Operand, ...]:
@@ -59,9 +59,9 @@ def to_space(context: Context, one: ir.Instruction) -> None:
     direction = "_to" if parts[:1] == ("to",) else ""
     space = ".".join(parts[len(direction) // 3 : -1])
     if space in FLAT:
-        calculate(context, "mov_b64", ("u64", "u64"))
+        emit_operation(context, "mov_b64", ("u64", "u64"))
     elif space == "local":
-        calculate(context, f"cvta{direction}_local", ("u64", "u64"))
+        emit_operation(context, f"cvta{direction}_local", ("u64", "u64"))
     elif space in SHARED:
         _with_rank(context, f"cvta{direction}_shared", 8, 8)
     else:
@@ -94,14 +94,14 @@ def other_block(context: Context, one: ir.Instruction) -> None:
     name = {("u64", False): "mapa_b64", ("u32", True): "mapa_shared_b32"}.get((form.type, bool(form.words)))
     if name is None:
         context.refuse("not supported: this form of mapa")
-    calculate(context, name, (form.type, form.type, "u32"))
+    emit_operation(context, name, (form.type, form.type, "u32"))
 
 
 def rank(context: Context, one: ir.Instruction) -> None:
     """getctarank{.shared::cluster}.type d, a."""
     form = take_apart(context, {"shared::cluster"})
     if (form.type, bool(form.words)) == ("u64", False):
-        calculate(context, "getctarank_b64", ("u32", "u64"))
+        emit_operation(context, "getctarank_b64", ("u32", "u64"))
     elif (form.type, bool(form.words)) == ("u32", True):
         _with_rank(context, "getctarank_shared_b32", 4, 4)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import operands, wanted
+from kernelbench.simt.lower.forms import operands, result_register
 from kernelbench.simt.lower.memory import VECTORS
 
 RESULTS = ("f32", "s32", "u32")
@@ -25,7 +25,7 @@ def fetch(context: Context, one: ir.Instruction) -> None:
         context.refuse("not supported: these coordinates")
     target, place, *_ = operands(context, 2 + levels)
     handle, coordinates = _place(context, place, DIMENSIONS[geometry])
-    results = [wanted(context, item, 4) for item in context.items(target)]
+    results = [result_register(context, item, 4) for item in context.items(target)]
     if len(results) != 4:
         context.refuse(f"{len(results)} registers for 4 results")
     context.emit(

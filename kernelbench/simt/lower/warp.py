@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import Form, Lowering, bytes_of, operands, take_apart, wanted_predicate
+from kernelbench.simt.lower.forms import Lowering, OpcodeForm, bytes_of, operands, result_predicate, take_apart
 
 SHUFFLES = frozenset({"up", "down", "bfly", "idx"})
 VOTES = frozenset({"all", "any", "uni", "ballot"})
@@ -62,7 +62,7 @@ def match(context: Context, one: ir.Instruction) -> None:
 def reduce(context: Context, one: ir.Instruction) -> None:
     """redux.sync.op{.abs}{.NaN}.type d, a, members."""
     form = take_apart(context, {"sync", *REDUCTIONS, "abs", "NaN"})
-    plain = Form(form.words - {"abs", "NaN"}, form.types)
+    plain = OpcodeForm(form.words - {"abs", "NaN"}, form.types)
     name = _sync_and_one(context, plain, REDUCTIONS)
     kind = "u32" if (name, form.type) == ("add", "s32") else form.type
     if plain != form and kind != "f32":
@@ -99,7 +99,7 @@ def synchronise(context: Context, one: ir.Instruction) -> None:
     context.emit("bar_warp", e=context.source(operands(context, 1)[0], "b32"), kind=Kind.CONVERGE)
 
 
-def _sync_and_one(context: Context, form: Form, choices: frozenset[str] | set[str]) -> str:
+def _sync_and_one(context: Context, form: OpcodeForm, choices: frozenset[str] | set[str]) -> str:
     """The word of the opcode that is in `choices`; it must also have "sync", as all forms since sm_70 do."""
     chosen = form.words & choices
     if "sync" not in form.words or len(chosen) != 1:
@@ -109,9 +109,9 @@ def _sync_and_one(context: Context, form: Form, choices: frozenset[str] | set[st
 
 def _both(context: Context, operand: ir.Operand) -> tuple[ir.Operand, int]:
     """(result, index of its predicate or NONE)."""
-    if not isinstance(operand, ir.Pair):
+    if not isinstance(operand, ir.ResultPair):
         return operand, NONE
-    return operand.first, wanted_predicate(context, operand.second)
+    return operand.first, result_predicate(context, operand.second)
 
 
 TABLE: dict[str, Lowering] = {

@@ -13,8 +13,8 @@ from kernelbench.simt import ir
 from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import operands
-from kernelbench.simt.lower.matrix import EIGHTS, ELEMENTS, SMALL, SUM_BITS, bits_of, packed
-from kernelbench.simt.lower.memory import nothing
+from kernelbench.simt.lower.matrix import EIGHTS, ELEMENTS, SMALL, SUM_BITS, element_bits, packed
+from kernelbench.simt.lower.memory import lower_nothing
 
 ROWS, CHUNK_BITS = 64, 256  # of A; and k of a product
 TRANSPOSED = frozenset({"f16", "bf16"})  # types whose matrices may be transposed in shared memory
@@ -34,8 +34,8 @@ def multiply(context: Context, one: ir.Instruction) -> None:
     target, a, b, keeps, *constants = operands(context, 4, 6, 7, 8)
     in_registers = isinstance(a, ir.Vector)
     signs, transposed = _constants(context, types[1], constants, in_registers)
-    sums = _registers(context, target, ROWS * n * bits_of(types[0]) // (32 * 128))
-    factors = _registers(context, a, ROWS * k * bits_of(types[1]) // (32 * 128)) if in_registers else []
+    sums = _registers(context, target, ROWS * n * element_bits(types[0]) // (32 * 128))
+    factors = _registers(context, a, ROWS * k * element_bits(types[1]) // (32 * 128)) if in_registers else []
     index, negated = context.predicate(keeps)
     names = tuple(ELEMENTS)
     fields = (
@@ -58,7 +58,7 @@ def multiply(context: Context, one: ir.Instruction) -> None:
 
 def _is_known(types: Sequence[str], n: int, k: int, others: set[str]) -> bool:
     d, a, b = types
-    if n % 8 or not 8 <= n <= 256 or k * bits_of(a) != CHUNK_BITS:
+    if n % 8 or not 8 <= n <= 256 or k * element_bits(a) != CHUNK_BITS:
         return False
     if a in EIGHTS:
         return d == "s32" and b in EIGHTS and others <= {"satfinite"}
@@ -91,5 +91,5 @@ def _registers(context: Context, operand: ir.Operand, expected: int) -> list[int
 
 TABLE = {
     "wgmma.mma_async": multiply,
-    **dict.fromkeys(("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"), nothing),
+    **dict.fromkeys(("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"), lower_nothing),
 }

@@ -12,7 +12,7 @@ from kernelbench.simt.ptx import declarations
 from kernelbench.simt.ptx.headers import Header
 from kernelbench.simt.ptx.names import Names, Scope
 from kernelbench.simt.ptx.operands import NAME, OperandReader
-from kernelbench.simt.ptx.text import MOST_DEPTH, PRAGMA, Text, quoted, refuse
+from kernelbench.simt.ptx.text import MOST_DEPTH, PRAGMA, Text, quoted, raise_ptx_error
 
 _STATEMENT = re.compile(
     rf"""\s*(?:
@@ -89,7 +89,7 @@ class BodyReader:
             if match is None:
                 self._line = text.line(position)
                 rest = text.text[position : position + 200]
-                refuse(f"expected a statement, got {quoted(rest)}" if rest.strip() else "'}' is missing")
+                raise_ptx_error(f"expected a statement, got {quoted(rest)}" if rest.strip() else "'}' is missing")
             kind = match.lastindex
             start, position = match.start(kind or 0), match.end()
             self._line = text.line(start)
@@ -103,7 +103,7 @@ class BodyReader:
             elif kind == 5 and match[5] == "{":
                 depth += 1
                 if depth > MOST_DEPTH:
-                    refuse(f"scopes nested deeper than {MOST_DEPTH}")
+                    raise_ptx_error(f"scopes nested deeper than {MOST_DEPTH}")
                 self._names.open()
             elif kind == 5:
                 if not depth:
@@ -128,7 +128,7 @@ class BodyReader:
             else:
                 operands = self._operands.read_all(rest)
         except PtxError as error:
-            refuse(f"{quoted(name + ' ' + rest)}: {error}")
+            raise_ptx_error(f"{quoted(name + ' ' + rest)}: {error}")
         shown = " ".join(text.text[match.start() : end].split())
         self._instructions.append(Instruction(opcode, operands, guard, shown, self._line, self._source))
         return end + 1
@@ -139,7 +139,7 @@ class BodyReader:
             selector, _, rest = rest.partition(",")
             operands, rest = self._operands.read_all(selector.strip()), rest.strip()
         if not re.fullmatch(NAME, rest):
-            refuse(f"expected a label, got {quoted(rest)}")
+            raise_ptx_error(f"expected a label, got {quoted(rest)}")
         self._waiting.append(_Waiting(index, self._names.scope, self._line))
         return (*operands, Label(rest))
 
@@ -154,7 +154,7 @@ class BodyReader:
         table = _TABLE.match(self._text.text, position)
         unique = self._names.declare_label(name)
         if unique is None:
-            refuse(f"label {quoted(name)} twice")
+            raise_ptx_error(f"label {quoted(name)} twice")
         if table is None:
             self._labels[unique] = len(self._instructions)
             return position
@@ -173,31 +173,31 @@ class BodyReader:
         if name == ".pragma":
             match = PRAGMA.match(text.text, position)
             if match is None:
-                refuse("expected quoted text and ';' after .pragma")
+                raise_ptx_error("expected quoted text and ';' after .pragma")
             return match.end()
         end = text.end_of_statement(position)
         declaration = text.text[position:end]
         if name == ".reg":
             for register, type, count, lanes in declarations.registers(declaration):
                 if not self._names.declare_registers(register, type, count, lanes):
-                    refuse(f"register {quoted(register)} twice in a scope")
+                    raise_ptx_error(f"register {quoted(register)} twice in a scope")
         elif name in _SPACES:
             self._variables += [self._variable(name, *found) for found in declarations.declared_variables(declaration)]
         else:
-            refuse(f"directive {quoted(name)} is not known in a function")
+            raise_ptx_error(f"directive {quoted(name)} is not known in a function")
         return end + 1
 
     def _variable(self, space: str, declared: declarations.Declared, initialiser: str) -> Variable:
         unique = self._names.declare_variable(declared.name)
         if unique is None or initialiser or None in declared.dimensions:
             problem = "is there twice" if unique is None else "has an initialiser or no size"
-            refuse(f"variable {quoted(declared.name)} {problem}")
+            raise_ptx_error(f"variable {quoted(declared.name)} {problem}")
         return Variable(unique, _SPACES[space], declared.type, declared.bytes(), declared.alignment)
 
     def _location(self, position: int) -> int:
         match = LOCATION.match(self._text.text, position)
         if match is None:
-            refuse("expected file, line and column after .loc")
+            raise_ptx_error("expected file, line and column after .loc")
         key, caller = match.groups()[:3], match.groups()[3:]
         if caller[0] is not None:
             self._callers[key] = caller
@@ -236,7 +236,7 @@ class BodyReader:
         found = self._names.find_label(name, waiting.scope)
         if found is None or found not in self._labels:
             self._line = waiting.line
-            refuse(f"label {quoted(name)} is not in this function")
+            raise_ptx_error(f"label {quoted(name)} is not in this function")
         return found
 
     def _resolve(self, waiting: _Waiting) -> None:
@@ -249,6 +249,6 @@ class BodyReader:
             name = self._names.find_label(label.name, waiting.scope) or ""
             if name not in self._tables or len(others) != 1 or not isinstance(others[0], Register):
                 self._line = waiting.line
-                refuse(f"{quoted(instruction.text)}: expected a register and a .branchtargets list")
+                raise_ptx_error(f"{quoted(instruction.text)}: expected a register and a .branchtargets list")
         if name != label.name:
             self._instructions[waiting.index] = replace(instruction, operands=(*others, Label(name)))

@@ -9,7 +9,7 @@ from math import prod
 from kernelbench.simt.ir import TYPE_BYTES
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import MOST_REGISTERS, MOST_VARIABLE_BYTES, quoted, refuse
+from kernelbench.simt.ptx.text import MOST_REGISTERS, MOST_VARIABLE_BYTES, quoted, raise_ptx_error
 
 _REGISTER = re.compile(rf"({NAME})\s*(?:<\s*([0-9]{{1,9}})\s*>)?")
 _WORD = re.compile(r"\.[A-Za-z_][A-Za-z0-9_]*")
@@ -43,7 +43,7 @@ class Declared:
         """Total bytes; `first` replaces an open dimension."""
         total = self.item_bytes * prod(first if size is None else size for size in self.dimensions)
         if total > MOST_VARIABLE_BYTES:
-            refuse(f"{quoted(self.name)} has {total} bytes; at most {MOST_VARIABLE_BYTES}")
+            raise_ptx_error(f"{quoted(self.name)} has {total} bytes; at most {MOST_VARIABLE_BYTES}")
         return total
 
 
@@ -54,10 +54,10 @@ def registers(text: str) -> list[tuple[str, str, int | None, int]]:
     for item in rest.split(","):
         match = _REGISTER.fullmatch(item.strip())
         if match is None:
-            refuse(f"expected the name of a register, got {quoted(item)}")
+            raise_ptx_error(f"expected the name of a register, got {quoted(item)}")
         count = None if match[2] is None else int(match[2])
         if count is not None and (count > MOST_REGISTERS or lanes > 1):
-            refuse(f"{quoted(item)}: at most {MOST_REGISTERS} registers in a declaration, and no vectors")
+            raise_ptx_error(f"{quoted(item)}: at most {MOST_REGISTERS} registers in a declaration, and no vectors")
         found.append((match[1], type, count, lanes))
     return found
 
@@ -69,7 +69,7 @@ def declared_variables(text: str) -> list[tuple[Declared, str]]:
     for item in split(rest):
         declarator, equals, initialiser = item.partition("=")
         if equals and not initialiser.strip():
-            refuse(f"expected an initialiser after '=' in {quoted(item)}")
+            raise_ptx_error(f"expected an initialiser after '=' in {quoted(item)}")
         found.append((_declared(declarator.strip(), type, lanes, alignment), initialiser.strip()))
     return found
 
@@ -77,13 +77,13 @@ def declared_variables(text: str) -> list[tuple[Declared, str]]:
 def declared_parameter(text: str) -> Declared:
     """`.param .align 8 .b8 x[32]`, `.param .u64 .ptr .global .align 16 p`."""
     if text.startswith(".reg"):
-        refuse(f"parameters in registers are not supported: {quoted(text)}")
+        raise_ptx_error(f"parameters in registers are not supported: {quoted(text)}")
     if not re.match(r"\.param(?![A-Za-z0-9_])", text):
-        refuse(f"expected '.param', got {quoted(text)}")
+        raise_ptx_error(f"expected '.param', got {quoted(text)}")
     type, lanes, alignment, rest = _leading(text[len(".param") :])
     found = _declared(rest, type, lanes, alignment)
     if None in found.dimensions:
-        refuse(f"parameter {quoted(found.name)} has no size")
+        raise_ptx_error(f"parameter {quoted(found.name)} has no size")
     return found
 
 
@@ -110,31 +110,31 @@ def _leading(text: str) -> tuple[str, int, int | None, str]:
         elif word == ".ptr" and type:
             pointer = True
         elif word in _OPAQUE:
-            refuse(f"textures and surfaces are not supported: {quoted(text)}")
+            raise_ptx_error(f"textures and surfaces are not supported: {quoted(text)}")
         elif not (word in _POINTER_SPACES and pointer):
-            refuse(f"{quoted(word)} is not known in a declaration: {quoted(text)}")
+            raise_ptx_error(f"{quoted(word)} is not known in a declaration: {quoted(text)}")
     if not type:
-        refuse(f"expected a type, got {quoted(text)}")
+        raise_ptx_error(f"expected a type, got {quoted(text)}")
     return type, lanes, alignment, rest
 
 
 def _alignment(text: str) -> int:
     found = integer(text) or 0
     if not 0 < found <= _MOST_ALIGNMENT or found & (found - 1):
-        refuse(f"alignment {quoted(text)}: expected a power of two, at most {_MOST_ALIGNMENT}")
+        raise_ptx_error(f"alignment {quoted(text)}: expected a power of two, at most {_MOST_ALIGNMENT}")
     return found
 
 
 def _declared(text: str, type: str, lanes: int, alignment: int | None) -> Declared:
     match = _DECLARATOR.fullmatch(text)
     if match is None or type == "pred":
-        refuse(f"expected the name of a variable, got {quoted(text)}")
+        raise_ptx_error(f"expected the name of a variable, got {quoted(text)}")
     dimensions: list[int | None] = []
     for size in _DIMENSION.findall(match[2]):
         count = integer(size.strip()) if size.strip() else None
         if (count is None and (size.strip() or dimensions)) or (count is not None and count < 0):
-            refuse(f"expected a whole number in brackets, got {quoted(text)}")
+            raise_ptx_error(f"expected a whole number in brackets, got {quoted(text)}")
         dimensions.append(count)
     if len(dimensions) > _MOST_DIMENSIONS:
-        refuse(f"more than {_MOST_DIMENSIONS} dimensions: {quoted(text)}")
+        raise_ptx_error(f"more than {_MOST_DIMENSIONS} dimensions: {quoted(text)}")
     return Declared(match[1], type, lanes, alignment or TYPE_BYTES[type] * lanes, tuple(dimensions))

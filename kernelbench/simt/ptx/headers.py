@@ -10,7 +10,7 @@ from kernelbench.simt.ir import Parameter
 from kernelbench.simt.ptx.declarations import declared_parameter
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import PRAGMA, Text, quoted, refuse
+from kernelbench.simt.ptx.text import PRAGMA, Text, quoted, raise_ptx_error
 
 _HEAD = re.compile(rf"\s*(?:\(([^()]*)\)\s*)?({NAME})\s*(?:\(([^()]*)\))?")
 _DIRECTIVE = re.compile(r"\s*(\.[a-z_]+)\s*((?:[0-9][0-9A-Za-z]*\s*,?\s*)*)")
@@ -59,19 +59,19 @@ def _directives(text: Text, position: int, header: Header) -> None:
         if match[1] in _SIZES:
             header.sizes[_SIZES[match[1]]] = _numbers(match[2])
         elif match[1] not in _IGNORED:
-            refuse(f"directive {quoted(match[1])} is not known")
+            raise_ptx_error(f"directive {quoted(match[1])} is not known")
         position = match.end()
     position = text.after_space(position)
     mark = text.text[position : position + 1]
     if mark not in ("{", ";") or not mark:
-        refuse(f"expected '{{' or ';', got {quoted(text.text[position : position + 40])}")
+        raise_ptx_error(f"expected '{{' or ';', got {quoted(text.text[position : position + 40])}")
     header.has_body, header.end = mark == "{", position + 1
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     found = tuple(integer(item.strip()) or 0 for item in text.split(","))
     if not 1 <= len(found) <= 3 or not all(0 < item < 1 << 31 for item in found):
-        refuse(f"expected one to three positive numbers, got {quoted(text)}")
+        raise_ptx_error(f"expected one to three positive numbers, got {quoted(text)}")
     return found
 
 
@@ -86,11 +86,11 @@ def _layout(text: str | None) -> tuple[Parameter, ...]:
         offset = -(-offset // declared.alignment) * declared.alignment
         size = declared.bytes()
         if declared.name in found and declared.name != "_":
-            refuse(f"parameter {quoted(declared.name)} twice")
+            raise_ptx_error(f"parameter {quoted(declared.name)} twice")
         found[f"_{len(found)}" if declared.name == "_" else declared.name] = Parameter(
             declared.name, declared.type, offset, size, declared.alignment
         )
         offset += size
         if len(found) > _MOST_PARAMETERS or offset > _MOST_PARAMETER_BYTES:
-            refuse(f"more than {_MOST_PARAMETERS} parameters or {_MOST_PARAMETER_BYTES} bytes of them")
+            raise_ptx_error(f"more than {_MOST_PARAMETERS} parameters or {_MOST_PARAMETER_BYTES} bytes of them")
     return tuple(found.values())

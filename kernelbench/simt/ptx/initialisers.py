@@ -11,7 +11,7 @@ from kernelbench.simt.ir import TYPE_BYTES, Immediate, Relocation
 from kernelbench.simt.ptx.declarations import Declared
 from kernelbench.simt.ptx.numbers import integer, number
 from kernelbench.simt.ptx.operands import NAME, split
-from kernelbench.simt.ptx.text import MOST_IMAGE_BYTES, quoted, refuse
+from kernelbench.simt.ptx.text import MOST_IMAGE_BYTES, quoted, raise_ptx_error
 
 _ADDRESS = re.compile(
     rf"(?:(generic)\s*\(\s*({NAME})\s*\)|({NAME}))\s*(?:([+-])\s*([0-9][0-9A-Za-z]*))?", re.IGNORECASE
@@ -37,7 +37,7 @@ def read(declared: Declared, text: str, room: int) -> tuple[int, bytes, tuple[Re
     first = _items_in(declared, text) if open_first else 0
     total = declared.bytes(first)
     if total > room:
-        refuse(f"{quoted(declared.name)}: initialised variables of more than {MOST_IMAGE_BYTES} bytes in all")
+        raise_ptx_error(f"{quoted(declared.name)}: initialised variables of more than {MOST_IMAGE_BYTES} bytes in all")
     extents = tuple(first if size is None else size for size in declared.dimensions)
     if declared.lanes > 1:
         extents += (declared.lanes,)
@@ -57,7 +57,7 @@ def _items_in(declared: Declared, text: str) -> int:
 
 def _list_inside(text: str) -> str:
     if not (text.startswith("{") and text.endswith("}")):
-        refuse(f"expected a list in braces, got {quoted(text)}")
+        raise_ptx_error(f"expected a list in braces, got {quoted(text)}")
     return text[1:-1].strip()
 
 
@@ -72,7 +72,7 @@ def _fill(filling: _Filling, text: str, extents: tuple[int, ...], offset: int) -
     if not any(item.startswith("{") for item in items):
         extents = (prod(extents),)  # a flat list fills row after row
     if len(items) > extents[0]:
-        refuse(f"{quoted(filling.declared.name)}: {len(items)} initial values for {extents[0]}")
+        raise_ptx_error(f"{quoted(filling.declared.name)}: {len(items)} initial values for {extents[0]}")
     stride = width * prod(extents[1:])
     for index, item in enumerate(items):
         if len(extents) == 1:
@@ -111,7 +111,7 @@ def _as_float(value: Immediate, type: str) -> bytes:
     try:
         return struct.pack(_FLOATS[type], real)
     except OverflowError:
-        refuse(f"{real!r} does not fit {type}")
+        raise_ptx_error(f"{real!r} does not fit {type}")
 
 
 def _relocation(text: str, offset: int, width: int) -> Relocation:
@@ -119,18 +119,18 @@ def _relocation(text: str, offset: int, width: int) -> Relocation:
     masked = _MASK.fullmatch(text)
     match = _ADDRESS.fullmatch(masked[2].strip() if masked else text)
     if match is None:
-        refuse(f"expected a number or the address of a symbol, got {quoted(text)}")
+        raise_ptx_error(f"expected a number or the address of a symbol, got {quoted(text)}")
     addend = integer(match[5]) if match[5] else 0
     if addend is None or addend >= 1 << 63:
-        refuse(f"expected a whole number after the symbol, got {quoted(text)}")
+        raise_ptx_error(f"expected a whole number after the symbol, got {quoted(text)}")
     addend = -addend if match[4] == "-" else addend
     if masked is None:
         if width not in (4, 8):
-            refuse(f"an address in {width} bytes: {quoted(text)}")
+            raise_ptx_error(f"an address in {width} bytes: {quoted(text)}")
         return Relocation(offset, width, match[2] or match[3], addend, match[1] is not None)
     zeros = len(masked[1]) - len("0xFF")
     if width != 1 or zeros % 2 or zeros > 14:
-        refuse(f"expected one byte of an address, got {quoted(text)}")
+        raise_ptx_error(f"expected one byte of an address, got {quoted(text)}")
     return Relocation(offset, -(zeros // 2), match[2] or match[3], addend, match[1] is not None)
 
 
@@ -147,6 +147,6 @@ def _joined(relocations: list[Relocation]) -> list[Relocation]:
             before = joined.pop() if joined else None
             expected = before and Relocation(before.offset, byte, found.symbol, found.addend, found.generic)
             if before != expected or before is None or before.offset + byte != found.offset:
-                refuse(f"byte {byte} of the address of {quoted(found.symbol)} does not follow byte {byte - 1}")
+                raise_ptx_error(f"byte {byte} of the address of {quoted(found.symbol)} does not follow byte {byte - 1}")
             joined.append(Relocation(before.offset, byte + 1, found.symbol, found.addend, found.generic))
     return joined

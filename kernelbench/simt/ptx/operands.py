@@ -12,15 +12,15 @@ from kernelbench.simt.ir import (
     Immediate,
     Not,
     Operand,
-    Pair,
     Register,
+    ResultPair,
     Special,
     Symbol,
     Vector,
 )
 from kernelbench.simt.ptx.names import Names, is_special
 from kernelbench.simt.ptx.numbers import integer, number
-from kernelbench.simt.ptx.text import quoted, refuse
+from kernelbench.simt.ptx.text import quoted, raise_ptx_error
 
 NAME = r"(?:[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)"
 _NAME = re.compile(NAME)
@@ -52,7 +52,7 @@ class OperandReader:
         """The predicate of a guard."""
         found = self._names.find(name)
         if not isinstance(found, Register):
-            refuse(f"expected a declared register, got {quoted(name)}")
+            raise_ptx_error(f"expected a declared register, got {quoted(name)}")
         return found
 
     def _remember(self, text: str) -> Operand:
@@ -62,7 +62,7 @@ class OperandReader:
 
     def _read(self, text: str, depth: int) -> Operand:
         if depth > _MOST_DEPTH:
-            refuse(f"brackets nested deeper than {_MOST_DEPTH}")
+            raise_ptx_error(f"brackets nested deeper than {_MOST_DEPTH}")
         first = text[:1]
         if first == "[":
             return self._address(text, depth)
@@ -72,28 +72,28 @@ class OperandReader:
         if first == "!":
             return Not(self.register(text[1:].strip()))
         if first.isdigit() or first == "-":
-            return number(text) or refuse(f"expected a number of at most 64 bits, got {quoted(text)}")
+            return number(text) or raise_ptx_error(f"expected a number of at most 64 bits, got {quoted(text)}")
         if "|" in text:
             return self._pair(text)
         return self._named(text)
 
     def _inside(self, text: str, depth: int) -> tuple[Operand, ...]:
         if _CLOSING.get(text[-1]) != text[0]:
-            refuse(f"expected one operand, got {quoted(text)}")
+            raise_ptx_error(f"expected one operand, got {quoted(text)}")
         inner = text[1:-1].strip()
         return tuple(self._read(item, depth + 1) for item in split(inner)) if inner else ()
 
-    def _pair(self, text: str) -> Pair:
+    def _pair(self, text: str) -> ResultPair:
         first, _, second = text.partition("|")
         items = [self._read(part.strip(), _MOST_DEPTH) for part in (first, second)]
         if not all(isinstance(item, (Register, Discard)) for item in items):
-            refuse(f"expected two registers or '_' around '|', got {quoted(text)}")
-        return Pair(*items)  # type: ignore[arg-type]
+            raise_ptx_error(f"expected two registers or '_' around '|', got {quoted(text)}")
+        return ResultPair(*items)  # type: ignore[arg-type]
 
     def _address(self, text: str, depth: int) -> Operand:
         """[r], [symbol+8], [r+-4], [16]; [map, {x, y}] of tensors and textures becomes a Group."""
         if text[-1] != "]":
-            refuse(f"expected an address in brackets, got {quoted(text)}")
+            raise_ptx_error(f"expected an address in brackets, got {quoted(text)}")
         inner = text[1:-1].strip()
         if "," in inner:
             return Group(tuple(self._read(item, depth + 1) for item in split(inner)))
@@ -104,7 +104,7 @@ class OperandReader:
             return Address(Symbol(base.name), base.offset)
         if isinstance(base, (Register, Address)):
             return base if isinstance(base, Address) else Address(base)
-        return refuse(f"expected a register, a variable or a number in brackets, got {quoted(text)}")
+        return raise_ptx_error(f"expected a register, a variable or a number in brackets, got {quoted(text)}")
 
     def _named(self, text: str) -> Operand:
         """A name, or name+number: an offset from a variable, or (inside brackets only) from a register."""
@@ -115,27 +115,27 @@ class OperandReader:
             return self._find(text)
         offset = integer(with_offset[3].replace(" ", ""))
         if offset is None or abs(offset) >= 1 << 63:
-            refuse(f"expected a whole number as offset, got {quoted(text)}")
+            raise_ptx_error(f"expected a whole number as offset, got {quoted(text)}")
         offset = -offset if with_offset[2] == "-" else offset
         base = self._find(with_offset[1])
         if isinstance(base, Symbol):
             return Symbol(base.name, offset)
         if isinstance(base, Register):
             return Address(base, offset)
-        return refuse(f"expected a register or a variable before the offset, got {quoted(text)}")
+        return raise_ptx_error(f"expected a register or a variable before the offset, got {quoted(text)}")
 
     def _find(self, name: str) -> Operand:
         if not _DOTTED.fullmatch(name):
-            refuse(f"expected an operand, got {quoted(name)}")
+            raise_ptx_error(f"expected an operand, got {quoted(name)}")
         found = self._names.find(name)
         if found is not None:
             return found
         if is_special(name):
             return Special(name)
         if name.startswith("%"):
-            refuse(f"register {quoted(name)} is not declared")
+            raise_ptx_error(f"register {quoted(name)} is not declared")
         if not _NAME.fullmatch(name):
-            refuse(f"expected a name, got {quoted(name)}")
+            raise_ptx_error(f"expected a name, got {quoted(name)}")
         self._on_global(name)
         return Symbol(name)
 
@@ -153,9 +153,9 @@ def split(text: str) -> list[str]:
                 start = match.end()
         elif mark in _CLOSING:
             if not opened or opened.pop() != _CLOSING[mark]:
-                refuse(f"brackets do not match in {quoted(text)}")
+                raise_ptx_error(f"brackets do not match in {quoted(text)}")
         else:
             opened.append(mark)
     if opened:
-        refuse(f"brackets do not match in {quoted(text)}")
+        raise_ptx_error(f"brackets do not match in {quoted(text)}")
     return [*pieces, text[start:].strip()]

@@ -77,7 +77,7 @@ class Text:
         return end
 
 
-def refuse(message: str) -> NoReturn:
+def raise_ptx_error(message: str) -> NoReturn:
     """For a place that does not know its line; the reader of the statement adds it."""
     raise PtxError(message)
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from kernelbench.core import dtypes
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Launch, Scalar
-from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.grouping import MachineLines
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.machine import LaunchReport
 from kernelbench.simt.simulation import NO_CODE
 from tests.simt.hardware.trials import Trial

@@ -17,9 +17,9 @@ from kernelbench.core.records import Case, Result
 from kernelbench.core.stopwatch import STARTING
 from kernelbench.measure import opening
 from kernelbench.measure.case_run import Settings
+from kernelbench.measure.gpu_process import WorkerBench
 from kernelbench.measure.placements import PLACEMENTS
 from kernelbench.measure.tracks import Precision
-from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog, load_catalog
 from tests import worker_devices
@@ -193,7 +193,7 @@ def test_a_worker_is_renewed_once_it_has_run_a_case(start: Callable[..., WorkerB
 
 def test_a_worker_ends_with_its_parent() -> None:
     code = (
-        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\nimport os\n"
+        "from kernelbench.measure.gpu_process import WorkerBench\nfrom tests import worker_devices\nimport os\n"
         "if __name__ == '__main__':\n    worker = WorkerBench(worker_devices.device, (), 60)\n"
         "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
     )
@@ -205,7 +205,7 @@ def test_the_callers_script_is_not_run_again(tmp_path: Path) -> None:
     """It may call `kernelbench.run` without asking for its `__name__`."""
     script = tmp_path / "script.py"
     script.write_text(
-        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
+        "from kernelbench.measure.gpu_process import WorkerBench\nfrom tests import worker_devices\n"
         "print('here', flush=True)\nWorkerBench(worker_devices.device, (), 60).close()\nprint(__name__)\n"
     )
     assert python(str(script)).stdout.split() == ["here", "__main__"]
@@ -215,7 +215,7 @@ def test_what_libraries_share_and_warn_of_is_not_told_to_the_user(tmp_path: Path
     """A library that makes a semaphore and warns: Python would tell of both at the end."""
     script = tmp_path / "script.py"
     script.write_text(
-        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
+        "from kernelbench.measure.gpu_process import WorkerBench\nfrom tests import worker_devices\n"
         "WorkerBench(worker_devices.with_semaphore, (), 60).close()\n"
     )
     done = python(str(script))
@@ -227,7 +227,7 @@ def test_what_libraries_share_and_warn_of_is_not_told_to_the_user(tmp_path: Path
 def test_ctrl_c_ends_both_at_once(own: Path, device: str, kernel: str) -> None:
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
-        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
+        "from kernelbench.measure.gpu_process import WorkerBench\nfrom tests import worker_devices\n"
         "from tests.measure import test_worker\n"
         "if __name__ == '__main__':\n    own, device, kernel = Path(sys.argv[1]), *sys.argv[2:]\n"
         "    worker = WorkerBench(getattr(worker_devices, device), [own], 60)\n"
@@ -250,5 +250,5 @@ def test_ctrl_c_ends_both_at_once(own: Path, device: str, kernel: str) -> None:
 
 def test_without_cupy_no_process_looks_for_a_gpu(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.setattr(opening.worker, "WorkerBench", None)
+    monkeypatch.setattr(opening.gpu_process, "WorkerBench", None)
     assert opening._open(opening.MeasureRequest(), catalog).counting

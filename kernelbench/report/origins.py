@@ -34,7 +34,7 @@ def version(run: Run, name: str) -> str:
     return ", ".join(found) or (NOT_RECORDED if packages else "")
 
 
-def implementations(run: Run) -> list[dict[str, Any]]:
+def implementation_origins(run: Run) -> list[dict[str, Any]]:
     """The implementations that were measured, and whose algorithm each is."""
     described = run.environment.get("implementations") or {}
     step = step_of(run)  # its names are of several operations
@@ -48,12 +48,12 @@ def implementations(run: Run) -> list[dict[str, Any]]:
         lines.append(
             {
                 "name": name,
-                "summary": view.text(about.get("summary")),
+                "summary": view.text_or_empty(about.get("summary")),
                 "kind": ", ".join(word for word in words if word),
-                "project": view.text(origin.get("project")),
-                "url": view.text(origin.get("url")),
-                "commit": view.text(origin.get("commit")),
-                "differs": view.text(origin.get("differs")),
+                "project": view.text_or_empty(origin.get("project")),
+                "url": view.text_or_empty(origin.get("url")),
+                "commit": view.text_or_empty(origin.get("commit")),
+                "differs": view.text_or_empty(origin.get("differs")),
                 "version": version(run, name) if name.rpartition("/")[2] in timed else "",
             }
         )

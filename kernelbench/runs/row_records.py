@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Annotated, Any, get_args, get_type_hints
 
 from kernelbench.core import columns, dtypes
-from kernelbench.core.columns import Count, Number, about
+from kernelbench.core.columns import Count, Number, csv_column
 from kernelbench.core.counters import Counters
 from kernelbench.core.launch_texts import MOST_DIGITS, read_launch
 from kernelbench.core.operations import key_words, read_shape
@@ -25,86 +25,104 @@ class Row:
     A field named like one of `Measurement` or `Check` takes its value from there; `rows.py` makes the others.
     """
 
-    suite: Annotated[str, about("name of the suite")]
-    case: Annotated[str, about("key of the case, unique within the suite")]
-    operation: Annotated[str, about("name of the operation")]
-    shape: Annotated[tuple[int, ...], about("extents, as 32x64x16x16")]
-    axis: Annotated[int, about("axis of the operation, as in the suite", negative=True)]
-    dtype: Annotated[str, about("element type", choices=dtypes.NAMES)]
-    axes: Annotated[str, about("values of the suite's axes, as seq=16")]
-    implementation: Annotated[str, about("name of the implementation")]
+    suite: Annotated[str, csv_column("name of the suite")]
+    case: Annotated[str, csv_column("key of the case, unique within the suite")]
+    operation: Annotated[str, csv_column("name of the operation")]
+    shape: Annotated[tuple[int, ...], csv_column("extents, as 32x64x16x16")]
+    axis: Annotated[int, csv_column("axis of the operation, as in the suite", negative=True)]
+    dtype: Annotated[str, csv_column("element type", choices=dtypes.NAMES)]
+    axes: Annotated[str, csv_column("values of the suite's axes, as seq=16")]
+    implementation: Annotated[str, csv_column("name of the implementation")]
     role: Annotated[
-        str, about("kernel, peer, yardstick or specimen", choices=("", "kernel", "peer", "yardstick", "specimen"))
+        str, csv_column("kernel, peer, yardstick or specimen", choices=("", "kernel", "peer", "yardstick", "specimen"))
     ]
-    arithmetic: Annotated[str, about("accurate or fast", choices=("", "accurate", "fast"))]
-    status: Annotated[str, about("ok, wrong, failed, unsupported or skipped", choices=get_args(Status))]
-    reason: Annotated[str, about("why there is no time, or a remark on it", any_length=True)] = ""
+    arithmetic: Annotated[str, csv_column("accurate or fast", choices=("", "accurate", "fast"))]
+    status: Annotated[str, csv_column("ok, wrong, failed, unsupported or skipped", choices=get_args(Status))]
+    reason: Annotated[str, csv_column("why there is no time, or a remark on it", any_length=True)] = ""
     cache: Annotated[
         str,
-        about(
+        csv_column(
             "cold: L2 cleared before every sample; warm: L2 with the kernel's own data", choices=("", "cold", "warm")
         ),
     ] = ""
     method: Annotated[
         str,
-        about("events: two events around the launch; graph: difference of two graphs", choices=("", "events", "graph")),
+        csv_column(
+            "events: two events around the launch; graph: difference of two graphs", choices=("", "events", "graph")
+        ),
     ] = ""
-    samples: Annotated[Count, about("number of samples")] = None
-    median_s: Annotated[Number, about("median time", "s")] = None
-    low_s: Annotated[Number, about("lower end of the 95 % interval of the median", "s")] = None
-    high_s: Annotated[Number, about("upper end of the 95 % interval of the median", "s")] = None
-    min_s: Annotated[Number, about("shortest sample", "s", negative=True)] = None
-    p5_s: Annotated[Number, about("5th percentile of the samples", "s", negative=True)] = None
-    p95_s: Annotated[Number, about("95th percentile of the samples", "s")] = None
-    stopped: Annotated[str, about("why sampling ended: precise, sample limit or time limit")] = ""
-    bytes_moved: Annotated[Count, about("least traffic: each input read once, each output written once", "B")] = None
-    bandwidth_bytes_per_s: Annotated[Number, about("bytes_moved / median_s", "B/s")] = None
+    samples: Annotated[Count, csv_column("number of samples")] = None
+    median_s: Annotated[Number, csv_column("median time", "s")] = None
+    low_s: Annotated[Number, csv_column("lower end of the 95 % interval of the median", "s")] = None
+    high_s: Annotated[Number, csv_column("upper end of the 95 % interval of the median", "s")] = None
+    min_s: Annotated[Number, csv_column("shortest sample", "s", negative=True)] = None
+    p5_s: Annotated[Number, csv_column("5th percentile of the samples", "s", negative=True)] = None
+    p95_s: Annotated[Number, csv_column("95th percentile of the samples", "s")] = None
+    stopped: Annotated[str, csv_column("why sampling ended: precise, sample limit or time limit")] = ""
+    bytes_moved: Annotated[Count, csv_column("least traffic: each input read once, each output written once", "B")] = (
+        None
+    )
+    bandwidth_bytes_per_s: Annotated[Number, csv_column("bytes_moved / median_s", "B/s")] = None
     share_of_ceiling: Annotated[
-        Number, about("bandwidth over the bandwidth of the best copy on this GPU in this run")
+        Number, csv_column("bandwidth over the bandwidth of the best copy on this GPU in this run")
     ] = None
-    floor_limited: Annotated[str, about("yes: median below 3 times the time of an empty kernel")] = ""
+    floor_limited: Annotated[str, csv_column("yes: median below 3 times the time of an empty kernel")] = ""
     check: Annotated[
         str,
-        about(
+        csv_column(
             "passed, failed, graded (a library that is off by its own rounding), or empty where nothing was checked",
             choices=("", "passed", "graded", "failed"),
         ),
     ] = ""
-    max_absolute_error: Annotated[Number, about("largest |got - expected| over all elements", infinite=True)] = None
+    max_absolute_error: Annotated[Number, csv_column("largest |got - expected| over all elements", infinite=True)] = (
+        None
+    )
     max_relative_error: Annotated[
-        Number, about("largest |got - expected| / |expected| over all elements", infinite=True)
+        Number, csv_column("largest |got - expected| / |expected| over all elements", infinite=True)
     ] = None
     max_error_ulp: Annotated[
         Number,
-        about("largest |got - expected| over the spacing of the output's type at expected", infinite=True, later=True),
+        csv_column(
+            "largest |got - expected| over the spacing of the output's type at expected", infinite=True, later=True
+        ),
     ] = None
-    relative_tolerance: Annotated[Number, about("allowed |got - expected| / |expected|", infinite=True)] = None
-    absolute_tolerance: Annotated[Number, about("allowed |got - expected| in addition", infinite=True)] = None
-    seed: Annotated[Count, about("seed of the random inputs that were timed")] = None
+    relative_tolerance: Annotated[Number, csv_column("allowed |got - expected| / |expected|", infinite=True)] = None
+    absolute_tolerance: Annotated[Number, csv_column("allowed |got - expected| in addition", infinite=True)] = None
+    seed: Annotated[Count, csv_column("seed of the random inputs that were timed")] = None
     launch_texts: Annotated[
         tuple[str, ...],
-        about("each launch as entry<<<grid, block, shared bytes>>>, separated by ;", name="launches", any_length=True),
+        csv_column(
+            "each launch as entry<<<grid, block, shared bytes>>>, separated by ;", name="launches", any_length=True
+        ),
     ] = ()
-    registers: Annotated[Count, about("registers per thread, the most of all launches")] = None
-    static_shared_bytes: Annotated[Count, about("static shared memory per block, the most of all launches", "B")] = None
-    spill_bytes: Annotated[Count, about("spill stores plus loads per thread, the most of all launches", "B")] = None
+    registers: Annotated[Count, csv_column("registers per thread, the most of all launches")] = None
+    static_shared_bytes: Annotated[
+        Count, csv_column("static shared memory per block, the most of all launches", "B")
+    ] = None
+    spill_bytes: Annotated[Count, csv_column("spill stores plus loads per thread, the most of all launches", "B")] = (
+        None
+    )
     input_loads: Annotated[
         Mapping[str, int],
-        about("global load instructions per input, as x=4; 0: the input is never read", any_length=True),
+        csv_column("global load instructions per input, as x=4; 0: the input is never read", any_length=True),
     ] = field(default_factory=dict)
-    binary: Annotated[str, about("hash of the source, its headers, flags, architecture and compiler")] = ""
-    sm_clock_hz: Annotated[Number, about("SM clock during the row's samples", "Hz")] = None
+    binary: Annotated[str, csv_column("hash of the source, its headers, flags, architecture and compiler")] = ""
+    sm_clock_hz: Annotated[Number, csv_column("SM clock during the row's samples", "Hz")] = None
     power_w: Annotated[
-        Number, about("power draw during the row's samples: of all implementations of the case, which take turns", "W")
+        Number,
+        csv_column("power draw during the row's samples: of all implementations of the case, which take turns", "W"),
     ] = None
-    temperature_c: Annotated[Number, about("GPU temperature during the row's samples", "C", negative=True)] = None
-    throttle: Annotated[str, about("NVML's reasons for a lowered clock during the row's samples")] = ""
+    temperature_c: Annotated[Number, csv_column("GPU temperature during the row's samples", "C", negative=True)] = None
+    throttle: Annotated[str, csv_column("NVML's reasons for a lowered clock during the row's samples")] = ""
     energy_j: Annotated[
         Number,
-        about("run --energy: energy per call of the whole board, while the kernel runs back to back", "J", later=True),
+        csv_column(
+            "run --energy: energy per call of the whole board, while the kernel runs back to back", "J", later=True
+        ),
     ] = None
     disturbed: Annotated[
-        str, about("samples that were kept although disturbed, as 12 of 40 samples beside another process", later=True)
+        str,
+        csv_column("samples that were kept although disturbed, as 12 of 40 samples beside another process", later=True),
     ] = ""
     sampled: str = ""  # "64 of 262144 blocks"
     least_conflict_ways: int | None = None  # None without bank conflicts

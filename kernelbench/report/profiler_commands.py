@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from kernelbench.runs.records import Row
+from kernelbench.runs.row_records import Row
 
 # Options of the recorded command line that change what is launched; those with a value, and those without.
 _KEPT = ("--set", "--dtype", "--kernels", "--cu", "--entry", "--grid", "--block", "--shared", "--args", "--seed",
@@ -58,7 +58,7 @@ def kept_options(command: str, valued: Sequence[str] = _KEPT, flags: Sequence[st
     return tuple(word for asked, words in _parts(command, valued, flags) if asked for word in words)
 
 
-def without_options(command: str, valued: Sequence[str], flags: Sequence[str]) -> str:
+def strip_options(command: str, valued: Sequence[str], flags: Sequence[str]) -> str:
     """The command line without these options; '' for what is none."""
     return shlex.join(word for asked, words in _parts(command, valued, flags) if not asked for word in words)
 

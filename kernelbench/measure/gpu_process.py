@@ -30,7 +30,7 @@ from kernelbench.core.errors import DeviceError, KernelbenchError
 from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import STARTING
 from kernelbench.measure.bench import CaseLost, InProcessBench
-from kernelbench.measure.side_by_side import Runner
+from kernelbench.measure.side_by_side import ParallelBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.own_file import CuFile
@@ -113,7 +113,7 @@ class WorkerBench:
                     plan = _without(plan, turn, str(gone))
         return [_result(plan, one, (one.status, one.reason, None, (), ())) for one in plan.planned]
 
-    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[Runner]:
+    def side_by_side(self, plans: Sequence[CasePlan]) -> Sequence[ParallelBench]:
         return ()
 
     def spent(self) -> Mapping[str, float]:

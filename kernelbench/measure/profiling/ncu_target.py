@@ -1,8 +1,9 @@
 """The program that Nsight Compute profiles: each implementation once, in an NVTX range named by its number.
 
-    python -m kernelbench.measure.profiling.launches JOB OUTCOMES
+    python -m kernelbench.measure.profiling.ncu_target JOB OUTCOMES
 
-JOB is a pickled `Job` of the parent process. OUTCOMES gets a line of JSON per implementation as soon as it has run.
+JOB is a pickled `ProfileJob` of the parent process. OUTCOMES gets a line of JSON per implementation
+as soon as it has run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Job:
+class ProfileJob:
     """`items`: those of one case follow one another."""
 
     opener: Callable[[], Device]
@@ -50,7 +51,7 @@ class Job:
 Profiled = Callable[[str], AbstractContextManager[None]]
 
 
-def launch_all(job: Job, profiled: Profiled, outcomes: TextIO) -> None:
+def launch_all(job: ProfileJob, profiled: Profiled, outcomes: TextIO) -> None:
     """Run each item twice: first as it comes, so that libraries compile and tune, then inside its range."""
     catalog, device = load_catalog(specimens=True, own=job.own), job.opener()
     for case, items in groupby(job.items, key=lambda item: item.case):
@@ -82,7 +83,7 @@ def main(arguments: Sequence[str]) -> None:
     from kernelbench.devices.cuda.profiling import nvtx_range
 
     with open(arguments[0], "rb") as file:
-        job: Job = pickle.load(file)
+        job: ProfileJob = pickle.load(file)
     with open(arguments[1], "w", encoding="utf-8") as outcomes:
         launch_all(job, nvtx_range, outcomes)
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import METHODS
 from kernelbench.report import copies, palette, style, view
-from kernelbench.report.case_axis import Layout, case_ticks, is_logarithmic, laid_out
+from kernelbench.report.case_axis import CaseLayout, case_ticks, is_logarithmic, laid_out
 from kernelbench.report.palette import Look
 from kernelbench.report.style import FAINT, PAPER, SOFT, WIDTH
-from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
+from kernelbench.runs.row_records import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlottedPoint:
     x: float
     mark: Mark
     line: int | None  # of the stretch; None without a line
@@ -61,7 +61,9 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         drawn = []
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
             layout = laid_out({row.case: row.words for row in of_dtype}, to_scale=True)
-            marks = [Mark(row.case, row.implementation, view.seconds(row), row.method == "graph") for row in of_dtype]
+            marks = [
+                Mark(row.case, row.implementation, view.median_seconds(row), row.method == "graph") for row in of_dtype
+            ]
             drawn.append(draw(axis, marks, layout, looks))
             _floor_lines(axis, run, of_dtype, drawn[-1])
             axis.set_title(f"{dtype}, {cache}")
@@ -101,14 +103,14 @@ def settle(figure: Figure, panels: Sequence[Axes]) -> None:
     style.fix_layout(figure)
 
 
-def draw(axis: Axes, marks: Sequence[Mark], layout: Layout, looks: Mapping[str, Look]) -> list[Place]:
+def draw(axis: Axes, marks: Sequence[Mark], layout: CaseLayout, looks: Mapping[str, Look]) -> list[PlottedPoint]:
     """Draw a line per name, and the cases below; where the marks stand, from left to right."""
     names = list(dict.fromkeys(mark.name for mark in marks))
     places = []
     for mark in marks:
         line = layout.line_of(mark.case)
         aside = APART * ((names.index(mark.name) + 0.5) / len(names) - 0.5)  # dots of a column stand side by side
-        places.append(Place(layout.x[mark.case] + (aside if line is None else 0.0), mark, line))
+        places.append(PlottedPoint(layout.x[mark.case] + (aside if line is None else 0.0), mark, line))
     places.sort(key=lambda place: place.x)
     for name in names:
         _draw_name(axis, name, [place for place in places if place.mark.name == name], looks[name])
@@ -117,7 +119,7 @@ def draw(axis: Axes, marks: Sequence[Mark], layout: Layout, looks: Mapping[str, 
     return places
 
 
-def _draw_name(axis: Axes, name: str, places: Sequence[Place], look: Look) -> None:
+def _draw_name(axis: Axes, name: str, places: Sequence[PlottedPoint], look: Look) -> None:
     """A line, broken where a stretch ends, and its markers; a yardstick is dashed, or a stroke in each column."""
     above = 4 if look.yardstick else 3 if look.highlighted else 2
     joined: list[tuple[float, float]] = []
@@ -148,12 +150,12 @@ def _draw_name(axis: Axes, name: str, places: Sequence[Place], look: Look) -> No
             )  # fmt: skip
 
 
-def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row], places: Sequence[Place]) -> None:
+def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row], places: Sequence[PlottedPoint]) -> None:
     """The time of an empty kernel by each method, where one is within sight of the times shown; its name stands at the
     end where it covers fewer points."""
     limits = run.environment.get("limits") or {}
     floors = {method: limits[key] for method in METHODS if limits.get(key := FLOORS[method])}
-    least = min(view.seconds(row) for row in rows)
+    least = min(view.median_seconds(row) for row in rows)
     if not any(floor > least / IN_SIGHT for floor in floors.values()):
         return
     shown = [*floors.values(), *(place.mark.value for place in places)]
@@ -183,7 +185,7 @@ class Name:
     bold: bool = False
 
 
-def names_of(drawn: Sequence[Place], looks: Mapping[str, Look]) -> list[Name]:
+def names_of(drawn: Sequence[PlottedPoint], looks: Mapping[str, Look]) -> list[Name]:
     """A name per line, near where the line leads."""
     ends = {place.mark.name: place for place in drawn}
     wanted = _expected_ends(drawn)
@@ -203,7 +205,7 @@ def names_beside(axis: Axes, names: Sequence[Name]) -> None:
     box, dpi = axis.get_window_extent(), axis.figure.dpi
     heights = [axis.transData.transform((1, name.wanted))[1] for name in names]
     step = LINE * max((name.text.count("\n") + 1 for name in names), default=1)
-    for name, height in zip(names, spread(heights, step * dpi / 72, box.y0, box.y1), strict=True):
+    for name, height in zip(names, spaced(heights, step * dpi / 72, box.y0, box.y1), strict=True):
         reaches = axis.transData.transform((name.x, name.y))[0] > box.x0 + NEAR_END * (box.x1 - box.x0)
         up, right = (height - box.y0) / (box.y1 - box.y0), (box.x1 - box.x0) / dpi * 72
         axis.plot(
@@ -228,7 +230,7 @@ def names_beside(axis: Axes, names: Sequence[Name]) -> None:
         )  # fmt: skip
 
 
-def _expected_ends(drawn: Sequence[Place]) -> dict[str, float]:
+def _expected_ends(drawn: Sequence[PlottedPoint]) -> dict[str, float]:
     """The value at which each line ends in the last case; for one that stops earlier, where it would by its usual
     distance from the others."""
     by_case: dict[str, dict[str, float]] = {}
@@ -243,7 +245,7 @@ def _expected_ends(drawn: Sequence[Place]) -> dict[str, float]:
     return {name: median(ratios) * typical[last] for name, ratios in relative.items()} | by_case[last]
 
 
-def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
+def spaced(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
     """Places as near to `wanted` as may be, at least `step` apart, and between low and high while there is room."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     step = min(step, (high - low) / max(len(wanted) - 1, 1))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from kernelbench.core import dtypes
 from kernelbench.core.distributions import DISTRIBUTIONS
-from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe_node
+from kernelbench.core.documents import MappingNode, Node, RefusedNode, ScalarNode, SequenceNode, describe_node
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
-from kernelbench.core.problems import shown, suggest
+from kernelbench.core.problems import quoted, suggest
 from kernelbench.core.records import Operation
-from kernelbench.suite.fields import Fields, as_integer, as_text, one_or_more
-from kernelbench.suite.shapes import MAX_INTEGER, MAX_RANK, NAME, Extent, is_name, parse_extent, parse_shape
+from kernelbench.suite.fields import Fields, integer_of_node, one_or_more, text_of_node
+from kernelbench.suite.shapes import MAX_INTEGER, MAX_RANK, NAME, Extent, is_axis_name, parse_extent, parse_shape
 
 Parameter = int | float | str | bool
 Parameters = Mapping[str, tuple[Parameter, ...]]
@@ -36,7 +36,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Block:
+class CaseBlock:
     line: int  # of its shape
     shape: tuple[Extent, ...]
     axis: int
@@ -77,11 +77,11 @@ def read_defaults(fields: Fields, operation: Operation | None, outer: Defaults) 
     )
 
 
-def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) -> Block | None:
+def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) -> CaseBlock | None:
     """The block of a mapping with `shape`; None where a mistake (noted) prevents its expansion."""
     before = fields.problems.noted
     shape = _read_shape(fields)
-    if not shape or isinstance(fields.node("axes"), Refused):
+    if not shape or isinstance(fields.node("axes"), RefusedNode):
         return None
     used = tuple(dict.fromkeys(name for extent in shape for name in extent.names))
     axes = _read_axes(fields, used, operation)
@@ -95,7 +95,7 @@ def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) 
         fields.problems.add(defaults.axis_line or fields.line_of("shape"), text)
     if fields.problems.noted > before:
         return None
-    return Block(
+    return CaseBlock(
         fields.line_of("shape"),
         shape,
         defaults.axis,
@@ -108,14 +108,14 @@ def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) 
 
 def _read_shape(fields: Fields) -> tuple[Extent, ...]:
     node = fields.node("shape")
-    if node is None or isinstance(node, Refused):
+    if node is None or isinstance(node, RefusedNode):
         return ()
     shape: tuple[Extent, ...] = ()
-    if isinstance(node, Items):
+    if isinstance(node, SequenceNode):
         shape = tuple(extent for item in node.nodes if (extent := _read_extent(fields, item)))
         if len(shape) < len(node.nodes):
             return ()
-    elif isinstance(node, Value) and isinstance(node.value, str):
+    elif isinstance(node, ScalarNode) and isinstance(node.value, str):
         try:
             shape = parse_shape(node.value)
         except InputError as error:
@@ -131,10 +131,10 @@ def _read_shape(fields: Fields) -> tuple[Extent, ...]:
 
 
 def _read_extent(fields: Fields, node: Node) -> Extent | None:
-    if isinstance(node, Value) and type(node.value) is int and abs(node.value) > MAX_INTEGER:
+    if isinstance(node, ScalarNode) and type(node.value) is int and abs(node.value) > MAX_INTEGER:
         fields.problems.add(node.line, f"an extent must be at least 1 and below 2^63, got {describe_node(node)}")
         return None
-    if (text := as_text(node)) is None:
+    if (text := text_of_node(node)) is None:
         fields.expected("shape", "a list of integers and axis names", node)
         return None
     try:
@@ -148,7 +148,7 @@ def _read_axes(fields: Fields, used: tuple[str, ...], operation: Operation | Non
     node = fields.node("axes")
     if node is None:
         return ()
-    if not isinstance(node, Entries):
+    if not isinstance(node, MappingNode):
         fields.expected("axes", "a mapping of names to values", node)
         return ()
     taken = {*RESERVED, *(operation.parameters if operation else ())}
@@ -159,11 +159,11 @@ def _read_axes(fields: Fields, used: tuple[str, ...], operation: Operation | Non
         tied = _TIED.fullmatch(key)
         names = tuple(name.strip() for name in tied[1].split(",")) if tied else (key,)
         for name in names:
-            if not is_name(name) or name in taken:
-                fields.problems.add(line, f"{shown(name)} cannot name an axis; expected a word that is not in use")
+            if not is_axis_name(name) or name in taken:
+                fields.problems.add(line, f"{quoted(name)} cannot name an axis; expected a word that is not in use")
             elif name not in used:
                 fields.problems.add(
-                    line, f"unknown key {shown(name)} under 'axes'{suggest(name, used) or '; the shape names none'}"
+                    line, f"unknown key {quoted(name)} under 'axes'{suggest(name, used) or '; the shape names none'}"
                 )
             elif name in seen:
                 fields.problems.add(line, f"axis '{name}' is given twice")
@@ -176,21 +176,21 @@ def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> 
     """The values of an axis; for tied ones, a list of lists."""
     rows: dict[tuple[int, ...], None] = {}
     tied = len(names) > 1
-    items = node.nodes if tied and isinstance(node, Items) else one_or_more(node)
+    items = node.nodes if tied and isinstance(node, SequenceNode) else one_or_more(node)
     if not items:
-        fields.problems.add(node.line, f"axis {shown(key)} has no values")
+        fields.problems.add(node.line, f"axis {quoted(key)} has no values")
     for item in items:
-        cells = item.nodes if tied and isinstance(item, Items) else (item,)
-        row = tuple(number for cell in cells if (number := as_integer(cell)) is not None and number >= 1)
+        cells = item.nodes if tied and isinstance(item, SequenceNode) else (item,)
+        row = tuple(number for cell in cells if (number := integer_of_node(cell)) is not None and number >= 1)
         if len(row) != len(cells) or len(row) != len(names):
             wanted = f"lists of {len(names)} integers" if tied else "integers"
-            wrong = next((cell for cell in cells if (as_integer(cell) or 0) < 1), item)
-            if not isinstance(wrong, Refused):
+            wrong = next((cell for cell in cells if (integer_of_node(cell) or 0) < 1), item)
+            if not isinstance(wrong, RefusedNode):
                 fields.problems.add(
-                    wrong.line, f"axis {shown(key)} takes {wanted} from 1 to 2^63 - 1, got {describe_node(wrong)}"
+                    wrong.line, f"axis {quoted(key)} takes {wanted} from 1 to 2^63 - 1, got {describe_node(wrong)}"
                 )
         elif row in rows:
-            fields.problems.add(item.line, f"axis {shown(key)} has {', '.join(map(str, row))} twice")
+            fields.problems.add(item.line, f"axis {quoted(key)} has {', '.join(map(str, row))} twice")
         else:
             rows[row] = None
     return tuple(rows)
@@ -208,16 +208,16 @@ def _read_inputs(fields: Fields, operation: Operation | None) -> tuple[str, ...]
 
 def _read_parameters(fields: Fields, operation: Operation | None) -> Parameters:
     node = fields.node("parameters")
-    if node is None or isinstance(node, Refused) or operation is None:
+    if node is None or isinstance(node, RefusedNode) or operation is None:
         return {}
-    if not isinstance(node, Entries):
+    if not isinstance(node, MappingNode):
         fields.expected("parameters", "a mapping of names to values", node)
         return {}
     found: dict[str, tuple[Parameter, ...]] = {}
     for name, values in node.nodes.items():
         if name not in operation.parameters:
             nearest = suggest(name, tuple(operation.parameters)) or f"; {operation.name} has none"
-            fields.problems.add(node.key_lines[name], f"unknown key {shown(name)} under 'parameters'{nearest}")
+            fields.problems.add(node.key_lines[name], f"unknown key {quoted(name)} under 'parameters'{nearest}")
             continue
         kind = type(operation.parameters[name])
         read = [_read_parameter(fields, name, kind, item) for item in one_or_more(values)]
@@ -232,16 +232,16 @@ def _read_parameters(fields: Fields, operation: Operation | None) -> Parameters:
 
 def _read_parameter(fields: Fields, name: str, kind: type, node: Node) -> Parameter | None:
     """The value in the type of the default: 1 is 1.0 where that is a float, but true is never 1."""
-    value = node.value if isinstance(node, Value) else None
+    value = node.value if isinstance(node, ScalarNode) else None
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
         return float(value)
-    if kind is int and (number := as_integer(node)) is not None:
+    if kind is int and (number := integer_of_node(node)) is not None:
         return number
     if kind is bool and isinstance(value, bool):
         return value
     if kind is str and isinstance(value, str) and _PARAMETER_TEXT.fullmatch(value):
         return value
-    if not isinstance(node, Refused):
+    if not isinstance(node, RefusedNode):
         wanted = _KINDS.get(kind, "left out, because a suite cannot set it")
         fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {describe_node(node)}")
     return None

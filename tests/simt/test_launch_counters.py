@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kernelbench.core.counters import Counters
-from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.interface import LANES, NONE
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.machine import Machine
 from tests.simt.programs import Builder
 

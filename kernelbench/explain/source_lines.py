@@ -6,7 +6,7 @@ from pathlib import Path
 from kernelbench.core import places
 from kernelbench.core.counters import Counters, total_counters
 from kernelbench.explain.counted import Counted
-from kernelbench.explain.records import Line, Listing
+from kernelbench.explain.findings import Line, SourceListing
 
 TOP = 3  # lines marked per kind of work
 
@@ -19,7 +19,7 @@ _WORK: tuple[Callable[[Counters], int], ...] = (
 )
 
 
-def source_listings(one: Counted) -> tuple[Listing, ...]:
+def source_listings(one: Counted) -> tuple[SourceListing, ...]:
     """One listing per source file of an implementation, the .cu first; none without line counters. Each header of the
     compiler is one line, with its total."""
     lines = _by_line(one)
@@ -35,7 +35,7 @@ def source_listings(one: Counted) -> tuple[Listing, ...]:
         else:
             text = _source_lines(path)
             shown = [Line(number, text.get(number, ""), own[number], (name, number) in marked) for number in own]
-        found.append(Listing(one.implementation, path, tuple(shown)))
+        found.append(SourceListing(one.implementation, path, tuple(shown)))
     return tuple(found)
 
 

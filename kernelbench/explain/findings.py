@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Listing:
+class SourceListing:
     """The lines of one file that have counters for one implementation."""
 
     implementation: str
@@ -72,7 +72,7 @@ class CaseExplanation:
     bounds: Mapping[str, Bound]
     evidence: tuple[Evidence, ...]
     missing: Mapping[str, str] = field(default_factory=dict)  # implementations that were not counted, with the reason
-    listings: Sequence[Listing] = ()
+    listings: Sequence[SourceListing] = ()
     suite: str = ""
     launches: Sequence[CountedLaunch] = ()  # with hardware counters, where they were asked for
     unavailable: str = ""  # why there are no hardware counters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench.simt import ir
 from kernelbench.simt.interface import COMPARISON_SHIFT, COMPARISONS, NONE, Combine
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import INTEGERS, Lowering, bytes_of, operands, take_apart, wanted_predicate
+from kernelbench.simt.lower.forms import INTEGERS, Lowering, bytes_of, operands, result_predicate, take_apart
 
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 COMBINE = {"and": Combine.AND, "or": Combine.OR, "xor": Combine.XOR}
@@ -18,7 +18,9 @@ def set_predicate(context: Context, one: ir.Instruction) -> None:
     form = take_apart(context, {*COMPARISONS, *UNSIGNED, *COMBINE, "ftz"})
     found = operands(context, 3, 4)
     comparison = _comparison(context, form.words)
-    first, second = (found[0].first, found[0].second) if isinstance(found[0], ir.Pair) else (found[0], ir.Discard())
+    first, second = (
+        (found[0].first, found[0].second) if isinstance(found[0], ir.ResultPair) else (found[0], ir.Discard())
+    )
     other, how = _combined(context, form.words, found[3:])
     flags = form.modifiers
     operand = _compared_type(form.type, comparison)
@@ -28,8 +30,8 @@ def set_predicate(context: Context, one: ir.Instruction) -> None:
         name = f"setp_{comparison}_{operand}"
     context.emit(
         name,
-        d=wanted_predicate(context, first),
-        e=wanted_predicate(context, second),
+        d=result_predicate(context, first),
+        e=result_predicate(context, second),
         a=context.source_of(found[1], bytes_of(form.type)),
         b=context.source_of(found[2], bytes_of(form.type)),
         c=other,

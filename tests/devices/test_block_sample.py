@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core.errors import DeviceError
-from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Grid, require_room, run_first_blocks, run_sample
+from kernelbench.devices.block_sample import GROUPS, MOST_BLOCKS, Grid, require_room, run_first_blocks, run_sample
 
 
 class Launch:

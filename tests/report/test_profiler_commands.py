@@ -8,7 +8,13 @@ import pytest
 
 from kernelbench.core import places
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.report.hand_off import ProfilerCommands, hand_off, kept_options, profiler_commands, without_options
+from kernelbench.report.profiler_commands import (
+    ProfilerCommands,
+    hand_off,
+    kept_options,
+    profiler_commands,
+    strip_options,
+)
 from kernelbench.runs.results import read_run
 from kernelbench.walks.request import Request, read_suites
 
@@ -68,8 +74,8 @@ def test_options_that_change_the_launches_are_repeated(command: str, kept: tuple
 
 def test_options_are_left_out_with_their_values() -> None:
     command = "kernelbench run 'a b' --part 1/4 --out=x --seed 3 --resume"
-    assert without_options(command, ("--part", "--out"), ("--resume",)) == "kernelbench run 'a b' --seed 3"
-    assert without_options("kernelbench run 'softmax", ("--part",), ()) == ""
+    assert strip_options(command, ("--part", "--out"), ("--resume",)) == "kernelbench run 'a b' --seed 3"
+    assert strip_options("kernelbench run 'softmax", ("--part",), ()) == ""
 
 
 def test_a_twin_is_profiled_as_its_original() -> None:
