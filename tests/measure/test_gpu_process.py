@@ -228,11 +228,11 @@ def test_ctrl_c_ends_both_at_once(own: Path, device: str, kernel: str) -> None:
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
         "from kernelbench.measure.gpu_process import WorkerBench\nfrom tests import worker_devices\n"
-        "from tests.measure import test_worker\n"
+        "from tests.measure import test_gpu_process\n"
         "if __name__ == '__main__':\n    own, device, kernel = Path(sys.argv[1]), *sys.argv[2:]\n"
         "    worker = WorkerBench(getattr(worker_devices, device), [own], 60)\n"
         "    print(worker._process.pid, flush=True)\n"
-        "    try:\n        if kernel: test_worker.run(worker, load_catalog(own=[own]), kernel)\n"
+        "    try:\n        if kernel: test_gpu_process.run(worker, load_catalog(own=[own]), kernel)\n"
         "        else: time.sleep(20)\n"
         "    except KeyboardInterrupt:\n        time.sleep(0.5)\n        worker.close()\n        print('stopped')\n"
     )
