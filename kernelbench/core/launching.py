@@ -53,6 +53,12 @@ class Launch:
         """Blocks that wait for each other."""
         return prod(self.grid) if self.cooperative else self.co_resident
 
+    def check_threads(self, most: int) -> None:
+        """DeviceError where a block has more threads than the kernel was compiled for, `most`: CUDA calls that an
+        invalid argument."""
+        if self.threads > most:
+            raise DeviceError(f"kernel {self.entry}: expected at most {most} threads per block, got {self.threads}")
+
     def check_resident(self, room: int) -> None:
         """DeviceError where more blocks wait for each other than the GPU holds at once, `room`."""
         if self.together > room:

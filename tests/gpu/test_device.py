@@ -209,6 +209,13 @@ def test_a_cooperative_launch_of_more_blocks_than_the_gpu_holds_is_refused(devic
     launched(device, binary, waits(device.properties.multiprocessors), arrays)
 
 
+def test_a_block_of_more_threads_than_the_compiler_was_told_is_refused(device: Any, compiled: Compiled) -> None:
+    binary = compiled('extern "C" __global__ void __launch_bounds__(32) few(float* y) { y[threadIdx.x] = 1; }')
+    plan = LaunchPlan((Launch("few", (1, 1, 1), (64, 1, 1), ("y",)),))
+    with pytest.raises(DeviceError, match="kernel few: expected at most 32 threads per block, got 64"):
+        launched(device, binary, plan, device.allocate(specs()))
+
+
 def groups(group: int, blocks: int) -> LaunchPlan:
     arguments = ("y", "come", Scalar("int32", group))
     launch = Launch("groups", (blocks, 1, 1), (1024, 1, 1), arguments, co_resident=group)

@@ -209,6 +209,7 @@ class CudaDevice:
 
     def _bind(self, module: Any, launch: Launch, buffers: Mapping[str, Any], stream: Any) -> Callable[[], None]:
         raw = module.get_function(launch.entry)
+        launch.check_threads(raw.max_threads_per_block)
         if raw.shared_size_bytes + launch.shared_bytes > self.properties.shared_per_block:
             raw.max_dynamic_shared_size_bytes = launch.shared_bytes
         kernel = raw.kernel  # RawKernel itself would take whichever stream is current
