@@ -57,10 +57,10 @@ def history(suite: str | None, folder: Path | None, out: Path | None, every: boo
 
 def _show(found: Histories, *, every: bool) -> None:
     """Per suite and GPU the answer, then every event, the rows and the runs."""
-    from kernelbench.report.history_text import answer, event_lines, left_out_table, runs_table, trends_table
+    from kernelbench.report.history_text import event_lines, history_sentence, left_out_table, runs_table, trends_table
 
     for one in found.found:
-        tell(answer(one))
+        tell(history_sentence(one))
         for event in one.events:
             tell(*event_lines(one, event))
         if table := trends_table(one, every=every):

@@ -95,7 +95,7 @@ def _save(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 def _show(found: Simulation) -> None:
     """Print whether it ended, its faults and notes, and the counters that are not 0."""
-    from kernelbench.report.fitting import Table
+    from kernelbench.report.table_widths import Table
     from kernelbench.report.tables import NUMBER, WORD
 
     say(f"{found.kernel} {'ended' if found.ended else 'did not end'}; {number_of(len(found.faults), 'fault')}.")

@@ -159,7 +159,7 @@ class _Model:
 def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen: _Model) -> int:
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.planning.tuned import own_folder
-    from kernelbench.report.tuning import fit_lines
+    from kernelbench.report.tuning import cost_fit_lines
     from kernelbench.walks import fit_model, record_times
 
     if chosen.refit and chosen.prepare:
@@ -176,7 +176,7 @@ def _tune_model(operation: str, names: tuple[str, ...], request: Request, chosen
     for found in fit_model.fit_models(operation, names, request, folder, here, chosen.out):
         if found.unknown:
             tell(f"{found.recorded}: {found.unknown} timed candidates are left out: the kernels no longer list them")
-        for line in fit_lines(found.model, found.gpu, found.fit):
+        for line in cost_fit_lines(found.model, found.gpu, found.fit):
             tell(line)
         if found.constants is None:
             say("No constants kept: those that ship choose as well as the fitted ones")

@@ -67,7 +67,7 @@ class GateResult:
 Names = Mapping[str, str]  # of BASE's versions in the run, by HEAD's
 
 
-def changes_of(run: Run, names: Names, versions: Mapping[str, str]) -> Changes:
+def gate_changes(run: Run, names: Names, versions: Mapping[str, str]) -> Changes:
     """HEAD against BASE; `versions`: the places of both, as they were given."""
     return Changes(
         first=f"BASE, {versions['base']}",

@@ -94,7 +94,7 @@ def gpu_of_run(device: str) -> DeviceProperties:
     return next(named, KNOWN["h200"])
 
 
-def key_of(device: str) -> str:
+def known_gpu_key(device: str) -> str:
     """The name under which `--gpu` knows a device; that of an H200 for an unknown one."""
     return next((key for key, gpu in KNOWN.items() if gpu.name == device), "h200")
 

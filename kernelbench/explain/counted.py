@@ -159,7 +159,7 @@ def _waves(one: Counted) -> float | None:
     return one.shapes[0].blocks / (blocks * one.gpu.multiprocessors) if blocks and one.gpu else None
 
 
-def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
+def resident_limit_text(shape: LaunchShape, gpu: DeviceProperties) -> str:
     """The resource that limits resident blocks."""
     now = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
     if gpu.resident_blocks(shape.threads, 1, shape.shared_bytes) > now:

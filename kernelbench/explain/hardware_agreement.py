@@ -32,7 +32,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LaunchAgreement:
     """The result for one launch, see CountedLaunch."""
 
     agreement: Agreement
@@ -41,19 +41,19 @@ class Comparison:
     unexplained: tuple[str, ...] = ()
 
 
-def compare_launch(hardware: Mapping[str, float], launch: LaunchCounters, machine_code: str) -> Comparison:
+def compare_launch(hardware: Mapping[str, float], launch: LaunchCounters, machine_code: str) -> LaunchAgreement:
     """Compare a launch. `hardware`: by metric, without those that have no value; `machine_code`: see EntryFacts."""
     simulated = simulated_values(launch.counters)
     metrics = [name for name in COMPARED if name in hardware]
     apart = [name for name in metrics if round(hardware[name]) != simulated[name]]
     if not apart:
-        return Comparison("equal" if metrics else "")
+        return LaunchAgreement("equal" if metrics else "")
     by_reason: dict[str, list[str]] = {}
     for name in apart:
         reason = _reason(name, hardware[name], simulated[name], launch, machine_code)
         by_reason.setdefault(reason, []).append(name)
     unexplained = tuple(by_reason.pop("", ()))
-    return Comparison(
+    return LaunchAgreement(
         "unexplained" if unexplained else "explained",
         "; ".join(f"{name} {_against(hardware[name], simulated[name])}" for name in apart),
         "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()),
@@ -115,7 +115,7 @@ def _launch(
     why: Sequence[str],
 ) -> CountedLaunch:
     stalls = {name: value for name, value in real.stalls.items() if value} if real else {}
-    result = compare_launch(real.values, simulated, machine_code or "") if real and simulated else Comparison("")
+    result = compare_launch(real.values, simulated, machine_code or "") if real and simulated else LaunchAgreement("")
     return CountedLaunch(
         case=case,
         implementation=implementation,

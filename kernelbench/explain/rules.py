@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kernelbench.core.counters import SECTOR_BYTES
 from kernelbench.core.units import digits
-from kernelbench.explain.counted import METRICS, Counted, resident_limit, resident_share
+from kernelbench.explain.counted import METRICS, Counted, resident_limit_text, resident_share
 
 CLEARLY = 1.1  # ratio to the least from which conflicts and traffic get a sentence
 
@@ -57,7 +57,7 @@ class Facts:
         """The resource that limits resident blocks, in the launch with the fewest resident threads."""
         gpu = self.own.gpu
         assert gpu is not None  # occupancy needs one
-        return resident_limit(min(self.own.shapes, key=lambda shape: resident_share(shape, gpu)), gpu)
+        return resident_limit_text(min(self.own.shapes, key=lambda shape: resident_share(shape, gpu)), gpu)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from kernelbench.core.records import Suite
 from kernelbench.core.writing import write_whole
 from kernelbench.fleet.dispatch import Advance, JobOutcome, run_jobs
 from kernelbench.fleet.folder import Fleet, write_fleet
-from kernelbench.fleet.gpus import Gpu
+from kernelbench.fleet.gpus import FleetGpu
 from kernelbench.fleet.jobs import RUN_FILES, FleetJob
 from kernelbench.fleet.sharing import Share, costs_of, shares_of
 from kernelbench.runs.folders import is_run
@@ -55,7 +55,7 @@ def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *,
     return found
 
 
-def _on(fleet: Fleet, job: FleetJob, gpu: Gpu) -> FleetJob:
+def _on(fleet: Fleet, job: FleetJob, gpu: FleetGpu) -> FleetJob:
     """The same job on another GPU."""
     folder = str(fleet.place(gpu.label, job.name).absolute()) if job.folder else ""
     return replace(job, label=gpu.label, resource=gpu.resource, folder=folder)

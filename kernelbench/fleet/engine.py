@@ -18,7 +18,7 @@ from kernelbench.core.errors import InputError, MissingLibrary
 from kernelbench.core.libraries import pip_install
 from kernelbench.fleet import jobs, private
 from kernelbench.fleet.dispatch import ABSENT_S
-from kernelbench.fleet.gpus import Gpu, gpu_from_mapping, told_apart
+from kernelbench.fleet.gpus import FleetGpu, gpu_from_mapping, told_apart
 from kernelbench.fleet.jobs import LOCAL_VARIABLE
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _LOOPBACK = "127.0.0.1"
 class OfferedGpu:
     """A GPU that workers offer, and the code that they would run."""
 
-    gpu: Gpu
+    gpu: FleetGpu
     code: Mapping[str, str]
 
 
@@ -56,7 +56,7 @@ def require_dask() -> None:
     })  # fmt: skip
 
 
-def nanny_options(gpu: Gpu, folder: Path, host: str) -> dict[str, Any]:
+def nanny_options(gpu: FleetGpu, folder: Path, host: str) -> dict[str, Any]:
     """How a nanny keeps the worker of one GPU, which does one job at a time.
 
     `folder`: for what Dask writes. `host`: the address at which both listen; without one Dask takes every interface.
@@ -74,7 +74,7 @@ def nanny_options(gpu: Gpu, folder: Path, host: str) -> dict[str, Any]:
 
 
 @contextmanager
-def of_this_host(gpus: Sequence[Gpu]) -> Iterator[Client]:
+def of_this_host(gpus: Sequence[FleetGpu]) -> Iterator[Client]:
     """A scheduler in this process, and a worker process for each GPU. Only this process has the key to them."""
     require_dask()
     from distributed import Client, Nanny, Scheduler, SpecCluster
@@ -100,7 +100,7 @@ def of_this_host(gpus: Sequence[Gpu]) -> Iterator[Client]:
             yield client
 
 
-async def offer(gpus: Sequence[Gpu], address: str, security: Security, say: Callable[[str], None]) -> None:
+async def offer(gpus: Sequence[FleetGpu], address: str, security: Security, say: Callable[[str], None]) -> None:
     """Keep a worker for each GPU at the scheduler until that ends. OSError where no scheduler answers."""
     from distributed import Nanny
     from distributed.comm import get_local_address_for

@@ -16,7 +16,7 @@ from kernelbench.core import places, writing
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
-from kernelbench.fleet.gpus import Gpu, gpu_from_mapping
+from kernelbench.fleet.gpus import FleetGpu, gpu_from_mapping
 from kernelbench.runs.files import is_suite_name, read_environment
 from kernelbench.runs.folders import below_runs, is_run, new_folder
 
@@ -33,7 +33,7 @@ class Fleet:
     suites: Mapping[str, str]  # hash of its file by name
     options: tuple[str, ...]  # of `kernelbench run`, as every worker gets them
     shared: bool  # whether GPUs share the cases; else every GPU measures all
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[FleetGpu, ...]
     finished: str | None = None
     notes: tuple[str, ...] = ()  # what was lost, resumed or measured again, and which code differs
     taken_over: Mapping[str, str] = field(default_factory=dict)  # by suite, the label of the GPU that has it instead

@@ -19,7 +19,7 @@ _LABEL = re.compile(r"[a-z0-9][a-z0-9.-]{0,80}")
 
 
 @dataclass(frozen=True)
-class Gpu:
+class FleetGpu:
     """A GPU that measures, or a simulated one that counts. Only GPUs of the same `kind` may share cases."""
 
     label: str  # unique in a fleet; the name of its folder: "h200-0", "a100"
@@ -43,7 +43,7 @@ class Gpu:
         return {GPU_VARIABLE: json.dumps(asdict(self)), **visible}
 
 
-def named_gpus(text: str) -> tuple[Gpu, ...]:
+def named_gpus(text: str) -> tuple[FleetGpu, ...]:
     """The GPUs of `--gpus`: `all`, numbers as nvidia-smi shows them, UUIDs, or `simulated:a100,simulated:h200`.
 
     InputError for a name that is unknown or given twice; NoDevice where GPUs are asked for and NVML has none.
@@ -60,7 +60,7 @@ def named_gpus(text: str) -> tuple[Gpu, ...]:
     return tuple(found)
 
 
-def worker_gpu() -> Gpu | None:
+def worker_gpu() -> FleetGpu | None:
     """The GPU of this worker: as `kernelbench worker` set it, or of a plain Dask worker the only visible one."""
     if text := os.environ.get(GPU_VARIABLE):
         return gpu_from_mapping(json.loads(text))
@@ -73,15 +73,15 @@ def worker_gpu() -> Gpu | None:
         return None
 
 
-def gpu_from_mapping(values: Mapping[str, Any]) -> Gpu:
+def gpu_from_mapping(values: Mapping[str, Any]) -> FleetGpu:
     """The record of a mapping, which may be another host's; InputError if it is none."""
     try:
-        return Gpu(**{name: str(value) for name, value in values.items()})
+        return FleetGpu(**{name: str(value) for name, value in values.items()})
     except TypeError as error:
         raise InputError(f"a worker has another version of kernelbench: {error}") from error
 
 
-def told_apart(gpus: Iterable[Gpu]) -> tuple[Gpu, ...]:
+def told_apart(gpus: Iterable[FleetGpu]) -> tuple[FleetGpu, ...]:
     """GPUs of several hosts, with the host in the label if there is more than one; in the order of their labels.
 
     InputError if two workers offer the same GPU.
@@ -95,7 +95,7 @@ def told_apart(gpus: Iterable[Gpu]) -> tuple[Gpu, ...]:
     return tuple(sorted(found, key=lambda gpu: gpu.label))
 
 
-def _simulated(names: Sequence[str]) -> list[Gpu]:
+def _simulated(names: Sequence[str]) -> list[FleetGpu]:
     from kernelbench import devices
     from kernelbench.devices.known import KNOWN
 
@@ -108,11 +108,11 @@ def _simulated(names: Sequence[str]) -> list[Gpu]:
         seen[key] += 1
         label = key if seen[key] == 1 else f"{key}-{seen[key]}"
         kind = f"simulated ({key.upper()} properties)"
-        found.append(Gpu(label, kind, f"{_SIMULATED}:{key}", f"{label}@{host}", host))
+        found.append(FleetGpu(label, kind, f"{_SIMULATED}:{key}", f"{label}@{host}", host))
     return found
 
 
-def _real(names: Sequence[str], text: str) -> list[Gpu]:
+def _real(names: Sequence[str], text: str) -> list[FleetGpu]:
     there = _on_this_host()
     if names == ["all"]:
         return _visible(there)
@@ -124,7 +124,7 @@ def _real(names: Sequence[str], text: str) -> list[Gpu]:
     return [by_name[name] for name in names]
 
 
-def _visible(there: Sequence[Gpu]) -> list[Gpu]:
+def _visible(there: Sequence[FleetGpu]) -> list[FleetGpu]:
     """Those that CUDA_VISIBLE_DEVICES leaves: a scheduler such as Slurm sets it for a job."""
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     if allowed is None:
@@ -136,7 +136,7 @@ def _visible(there: Sequence[Gpu]) -> list[Gpu]:
     return found
 
 
-def _on_this_host() -> list[Gpu]:
+def _on_this_host() -> list[FleetGpu]:
     """All GPUs that NVML lists, in its order; it opens no CUDA context."""
     import pynvml
 
@@ -152,7 +152,7 @@ def _on_this_host() -> list[Gpu]:
     if not seen:
         raise NoDevice("--gpus: NVML lists no GPU here")
     host = socket.gethostname()
-    return [Gpu(f"{_model(kind)}-{number}", kind, "cuda", uuid, host) for number, (kind, uuid) in enumerate(seen)]
+    return [FleetGpu(f"{_model(kind)}-{number}", kind, "cuda", uuid, host) for number, (kind, uuid) in enumerate(seen)]
 
 
 def _model(kind: str) -> str:

@@ -24,7 +24,7 @@ import kernelbench
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
 from kernelbench.core.texts import printable
-from kernelbench.fleet.gpus import Gpu, worker_gpu
+from kernelbench.fleet.gpus import FleetGpu, worker_gpu
 from kernelbench.runs.folders import folder_to_itself
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import find_suite
@@ -163,7 +163,7 @@ def require_names(names: Iterable[str]) -> None:
             )
 
 
-def _checked(job: FleetJob, gpu: Gpu | None, *, local: bool) -> Path:
+def _checked(job: FleetJob, gpu: FleetGpu | None, *, local: bool) -> Path:
     """The suite's file on this host; RefusedJob unless it is the client's, and all that the job asks for is allowed."""
     if gpu is None or gpu.resource != job.resource:
         raise RefusedJob(f"this worker has {gpu.resource if gpu else 'no GPU'}, not {job.resource}")
@@ -203,7 +203,7 @@ def _wait_for(folder: Path) -> None:
         time.sleep(_POLL_S)
 
 
-def _started(job: FleetJob, gpu: Gpu, suite: Path, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+def _started(job: FleetJob, gpu: FleetGpu, suite: Path, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable, "-m", "kernelbench.fleet.child", str(os.getpid()), "run", str(suite), "--device", gpu.device,
         "--out", str(folder), "--resume", "--no-report", *job.options,

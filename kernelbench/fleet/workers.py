@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.core.errors import InputError
 from kernelbench.fleet import engine, jobs
 from kernelbench.fleet.engine import OfferedGpu
-from kernelbench.fleet.gpus import Gpu, named_gpus
+from kernelbench.fleet.gpus import FleetGpu, named_gpus
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,7 +37,7 @@ class Workers:
         with engine.of_this_host(gpus) as client:
             yield client, tuple(OfferedGpu(gpu, {}) for gpu in gpus)
 
-    def check(self, gpus: Sequence[Gpu]) -> None:
+    def check(self, gpus: Sequence[FleetGpu]) -> None:
         """InputError where these GPUs cannot share cases."""
         kinds = sorted({gpu.kind for gpu in gpus})
         if self.shared and len(kinds) > 1:

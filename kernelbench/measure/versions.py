@@ -133,11 +133,11 @@ def plans_of_both(bench: Bench, suite: Suite, versions: GateVersions) -> list[Ca
     pairs = versions.pairs(suite.operation)
     earlier = replace(suite, implementations=tuple(pairs[name] for name in suite.implementations))
     head, base = plans_for(bench, suite, versions.head), plans_for(bench, earlier, versions.base)
-    both = [drop_unsupported_pairs(with_base(*sides)) for sides in zip(head, base, strict=True)]
+    both = [drop_unsupported_pairs(paired_with_base(*sides)) for sides in zip(head, base, strict=True)]
     return [plan for plan in both if plan.planned]
 
 
-def with_base(head: CasePlan, base: CasePlan) -> CasePlan:
+def paired_with_base(head: CasePlan, base: CasePlan) -> CasePlan:
     """HEAD's case with BASE's version behind each kernel; `base` has them in the same order."""
     planned = []
     for mine, theirs in zip(head.planned, base.planned, strict=True):
@@ -147,12 +147,12 @@ def with_base(head: CasePlan, base: CasePlan) -> CasePlan:
 
 
 def drop_unsupported_pairs(plan: CasePlan) -> CasePlan:
-    """The case of `with_base` without the pairs of which neither version takes the case."""
+    """The case of `paired_with_base` without the pairs of which neither version takes the case."""
     return _chosen(plan, lambda one, other: not {one.status, other.status} <= {"unsupported", "skipped"})
 
 
 def drop_equal_pairs(plan: CasePlan) -> CasePlan:
-    """The built case of `with_base` without the pairs that run the same machine code in the same way."""
+    """The built case of `paired_with_base` without the pairs that run the same machine code in the same way."""
     return _chosen(plan, lambda one, other: not launches_same_code(one, other))
 
 

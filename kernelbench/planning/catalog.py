@@ -29,7 +29,7 @@ from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
 from kernelbench.planning.definition_checks import IMPLEMENTATION, OPERATION
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
-from kernelbench.planning.own_file import CuFile, free_name, read_file
+from kernelbench.planning.own_file import CuFile, free_name, read_own_kernel
 from kernelbench.planning.plan_checks import fields_problem
 from kernelbench.planning.user_code import limit_user_code
 
@@ -195,7 +195,7 @@ class _Reader:
 
     def add_file(self, file: CuFile) -> None:
         """Add the file's kernel to every operation; its plan refuses those that it does not fit."""
-        kernel = read_file(file)
+        kernel = read_own_kernel(file)
         for operation in self.operations.values():
             known = self.implementations[operation.name]
             name = free_name(file.path, known)

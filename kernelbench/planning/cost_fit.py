@@ -25,7 +25,7 @@ OUTLIER = 0.1  # error of a logarithm from which an outlier counts less
 
 
 @dataclass(frozen=True)
-class Shares:
+class LossShares:
     """Shares of the cases whose choice takes at most so much longer than the fastest candidate; mean and largest."""
 
     within_3_percent: float
@@ -39,9 +39,9 @@ class Fit:
     constants: dict[str, float]  # fitted to these times, or those that ship if they choose as well
     cases: int
     candidates: int
-    validated: Shares  # with constants from other cases
-    start: Shares  # with the constants where nothing was fitted
-    timed: Shares  # of what plans chose when the times were taken
+    validated: LossShares  # with constants from other cases
+    start: LossShares  # with the constants where nothing was fitted
+    timed: LossShares  # of what plans chose when the times were taken
     worst: tuple[tuple[float, str, str, str], ...]  # (loss, case, chosen, fastest) of the fitted constants
     lost: tuple[tuple[CandidateTime, CandidateTime], ...]  # (rule, fastest) where the choice surely loses OVERRIDDEN
 
@@ -112,20 +112,20 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
     )
 
 
-def shares_with(model: CostModel, samples: Sequence[Sample], constants: Mapping[str, float]) -> Shares:
+def shares_with(model: CostModel, samples: Sequence[Sample], constants: Mapping[str, float]) -> LossShares:
     """How well a cost function chooses with these constants."""
     return loss_shares(_losses(model, FitData(samples), constants)[0])
 
 
-def loss_shares(losses: Any) -> Shares:
+def loss_shares(losses: Any) -> LossShares:
     """Shares of losses, which are the chosen candidate's time over the fastest one's, less 1."""
     if not len(losses):
-        return Shares(0.0, 0.0, 0.0, 0.0)
+        return LossShares(0.0, 0.0, 0.0, 0.0)
     near, far = (float(np.mean(losses <= most)) for most in (0.03, 0.10))
-    return Shares(near, far, float(np.mean(losses)), float(np.max(losses)))
+    return LossShares(near, far, float(np.mean(losses)), float(np.max(losses)))
 
 
-def _gains(before: Shares, after: Shares) -> bool:
+def _gains(before: LossShares, after: LossShares) -> bool:
     return before.mean_loss - after.mean_loss > GAIN
 
 

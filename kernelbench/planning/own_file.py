@@ -85,7 +85,7 @@ def renamed_text(path: Path, name: str, operation: str, only: Sequence[str] = ()
     return printable(f"{said}, because {operation} already has a kernel {plain}.{also}")
 
 
-def read_file(file: CuFile) -> OwnKernel:
+def read_own_kernel(file: CuFile) -> OwnKernel:
     """The function to be launched, and how. OwnFileError, which says what to write, for what is missing or wrong."""
     if file.path.suffix != ".cu":
         raise OwnFileError(f"--cu {file.path}: expected a file of CUDA code that ends in .cu")

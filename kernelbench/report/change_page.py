@@ -16,7 +16,7 @@ from kernelbench.compare.claims import ClaimChange
 from kernelbench.compare.verdicts import some_labels
 from kernelbench.core.units import number_of
 from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, ordered
-from kernelbench.report.changes_table import change_columns, change_groups, change_labels, percent_text
+from kernelbench.report.changes_table import change_columns, change_labels, not_compared_groups, percent_text
 from kernelbench.report.pages import render_template, write_page
 
 KERNELS, CONTROLS = "Kernels", "Libraries and copies"
@@ -70,14 +70,14 @@ def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tu
         "runs": (changes.first, changes.second),
         "by_share": changes.by_share,
         "charts": charts(changes, names.whole),
-        "broken": change_groups(broken, names.labels),
+        "broken": not_compared_groups(broken, names.labels),
         "changed": {part: _table(rows, names, changes.by_share) for part, rows in parts.items() if rows},
         "parted": bool(parts[CONTROLS]),
         "undecided": _table(ordered(changes, changes.of("UNSURE")), names, changes.by_share),
         "claims": claims,
         "differences": changes.differences,
-        "lone": change_groups(lone, names.labels),
-        "rest": change_groups(rest, names.labels),
+        "lone": not_compared_groups(lone, names.labels),
+        "rest": not_compared_groups(rest, names.labels),
         "rest_rows": len(rest),
         "noise": changes.noise,
         "command": f"kernelbench compare {shlex.join(runs)} --all",

@@ -11,7 +11,7 @@ from kernelbench.compare.verdicts import some_labels
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, number_of, time_column
 from kernelbench.report import view
-from kernelbench.report.fitting import Table
+from kernelbench.report.table_widths import Table
 from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, styled_cell
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
     if any(row.more_samples for row in judged):
         parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
     if without:
-        parts.append(list_table(("not compared", "cases", "why"), change_groups(without, labels), "Not compared"))
+        parts.append(list_table(("not compared", "cases", "why"), not_compared_groups(without, labels), "Not compared"))
     remarks = _remarks(judged, labels)
     if remarks:
         parts.append(list_table(("remark", "rows"), remarks, "Remarks"))
@@ -102,7 +102,7 @@ def percent_text(ratio: float) -> str:
     return text if any(digit in "123456789" for digit in text) else "0.00"
 
 
-def change_groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def not_compared_groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Implementation, cases and reason; rows with the same statuses form one group."""
     found: dict[tuple[str, str, str], list[Change]] = {}
     for row in rows:

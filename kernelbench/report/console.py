@@ -12,7 +12,7 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict, some_labels
 from kernelbench.core.units import digits, energy_text, rate_text, share_text, time_column, time_text
 from kernelbench.report import counts, step, tables, view
-from kernelbench.report.fitting import Cell, Options, Table
+from kernelbench.report.table_widths import Cell, Options, Table
 from kernelbench.runs.results import Run
 from kernelbench.runs.row_records import Row
 

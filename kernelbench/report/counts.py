@@ -15,7 +15,7 @@ from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.drawing import Chart
-from kernelbench.report.fitting import ForWidth, Table
+from kernelbench.report.table_widths import ForWidth, Table
 from kernelbench.report.tables import NUMBER, RIGHT, block_table, table_columns, table_panels
 from kernelbench.runs.results import Run
 

@@ -13,7 +13,7 @@ from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.findings import CaseExplanation, Line, Sentence, SourceListing
 from kernelbench.report import counts, formats, tables, view
-from kernelbench.report.fitting import Table
+from kernelbench.report.table_widths import Table
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:

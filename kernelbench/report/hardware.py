@@ -11,7 +11,7 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, count_text, digits, duration_text, share_text
 from kernelbench.explain.profiled import ReportExplanation, stall_sentences
 from kernelbench.report import explanation, profiler_commands, tables
-from kernelbench.report.fitting import Table
+from kernelbench.report.table_widths import Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

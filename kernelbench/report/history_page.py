@@ -42,7 +42,7 @@ def _section(found: History, number: int) -> Mapping[str, Any]:
     labels = history_text.history_labels(found)
     return {
         "title": f"{found.suite} on {found.device}",
-        "answer": history_text.answer(found),
+        "answer": history_text.history_sentence(found),
         "events": [history_text.event_lines(found, event) for event in found.events],
         "charts": [
             _chart(trend, labels[trend.case], len(found.moments), f"h{number}-{place}")

@@ -31,7 +31,7 @@ RUNS = ("run", "started", "commit", "folder")
 HEADERS = ("case", "implementation", "cache", "by", "first", "last", "change %", "steps at run")
 
 
-def answer(found: History) -> str:
+def history_sentence(found: History) -> str:
     """How many rows changed, over which time."""
     first, last = (when(found.moments[place]) for place in (0, -1))
     what = f"{len(found.changed)} of {number_of(len(found.trends), 'row')} changed"
@@ -178,7 +178,7 @@ def _document(found: History) -> dict[str, Any]:
 
 
 def _markdown(found: History) -> str:
-    parts = [f"**{formats.escaped(answer(found))}**"]
+    parts = [f"**{formats.escaped(history_sentence(found))}**"]
     for event in found.events:
         head, *rest = (formats.escaped(line) for line in event_lines(found, event))
         parts.append("\n".join([head, "", *(f"- {line}" for line in rest)]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernelbench.report import view
-from kernelbench.report.fitting import Cell, ForWidth, Options, Table
+from kernelbench.report.table_widths import Cell, ForWidth, Options, Table
 
 if TYPE_CHECKING:
     from kernelbench.compare.changes import JudgedRow

@@ -6,8 +6,8 @@ from kernelbench.core.texts import printable
 from kernelbench.core.tunable import values_text
 from kernelbench.core.units import time_column
 from kernelbench.planning.candidates import Candidate, Tuned
-from kernelbench.planning.cost_fit import Fit, Shares
-from kernelbench.report.fitting import Cell, Table
+from kernelbench.planning.cost_fit import Fit, LossShares
+from kernelbench.report.table_widths import Cell, Table
 from kernelbench.report.tables import NUMBER, new_table, styled_cell, table_columns
 
 FASTEST = 8  # timed candidates that are shown
@@ -67,7 +67,7 @@ def tuning_sentence(found: Tuned) -> str:
     return f"{tried}; kept: {values_text(found.entry.values)}, {share:.3f} of the rule's time"
 
 
-def fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
+def cost_fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
     """How well a cost function chooses, with fitted constants and with those that ship; then where it loses most."""
     yield f"{model} on {gpu}: fitted to {fit.candidates} candidates of {fit.cases} cases. How well it chooses:"
     yield f"  with constants from other cases  {_shares_text(fit.validated)}"
@@ -77,7 +77,7 @@ def fit_lines(model: str, gpu: str, fit: Fit) -> Iterator[str]:
         yield f"{case}: {100 * loss:.1f} % lost by {chosen} instead of {fastest}"
 
 
-def _shares_text(shares: Shares) -> str:
+def _shares_text(shares: LossShares) -> str:
     near, far, mean = (100 * one for one in (shares.within_3_percent, shares.within_10_percent, shares.mean_loss))
     most = 100 * shares.largest_loss
     return (

@@ -18,7 +18,7 @@ import kernelbench
 from kernelbench.core import places
 from kernelbench.core.libraries import PEER_PACKAGES
 from kernelbench.core.records import CasePlan, Implementation, Limits, Suite
-from kernelbench.runs.contents import contents_of
+from kernelbench.runs.suite_contents import contents_of
 
 PACKAGES = (
     "numpy", "scipy", "pandas", "nvidia-ml-py", "cuda-bindings", "nvidia-cudnn-frontend", "nvidia-cutlass-dsl",

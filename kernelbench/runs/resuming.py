@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Planned
-from kernelbench.runs.contents import suite_contradictions, suite_differences
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run, read_run, results_file
 from kernelbench.runs.row_records import Row
 from kernelbench.runs.rows import launches_cell
+from kernelbench.runs.suite_contents import suite_contradictions, suite_differences
 
 if TYPE_CHECKING:
     import pandas

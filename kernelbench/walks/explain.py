@@ -16,7 +16,7 @@ from kernelbench.explain.findings import CaseExplanation
 from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import open_bench
-from kernelbench.measure.profiling.passes import Profiled, known_gpu_here, launches_of_case, profile_plans
+from kernelbench.measure.profiling.passes import Profiled, gpu_to_profile, launches_of_case, profile_plans
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.report.view import case_labels
 from kernelbench.walks.request import Request, read_suites
@@ -36,7 +36,7 @@ def explain(
     unavailable = ""
     if measured:
         try:
-            gpu, here = known_gpu_here(gpu)
+            gpu, here = gpu_to_profile(gpu)
         except NoCounters as error:
             unavailable = str(error)
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kernelbench.compare.gate import GateResult, changes_of, differing_counts
+from kernelbench.compare.gate import GateResult, differing_counts, gate_changes
 from kernelbench.core.progress import Progress
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits
 from kernelbench.measure.opening import open_bench
@@ -56,4 +56,4 @@ def gate(base: Path, head: Path, request: Request, progress: Progress) -> Iterat
                 measuring.measure(record, plans)
                 run = record.read()
             names = {name: name + BASE for name in suite.implementations}
-            yield GateResult(*about, changes_of(run, names, paths), list(differing_counts(run, names)), notes)
+            yield GateResult(*about, gate_changes(run, names, paths), list(differing_counts(run, names)), notes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
 from kernelbench import FLOATS, Case, DeviceProperties, Launch, LaunchPlan, Scalar, Tunable, Unsupported, dtypes
 
@@ -209,55 +208,3 @@ MAX_NARROW_ELEMENTS = 2**30  # with 32-bit indices: a step of the grid beyond th
 def index_name(elements: int) -> str:
     """The type that indices of so many elements need, as entries are named: `i32` or `i64`."""
     return "i32" if elements <= MAX_NARROW_ELEMENTS else "i64"
-
-
-def merged_axes(shape: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same permutation with the fewest axes: axes that stay neighbours are merged, axes of extent 1 vanish.
-
-    `permutation[k]` is the axis of the source that becomes axis k. At least one axis is left.
-    """
-    groups: list[list[int]] = []  # neighbouring axes of the source, in the target's order
-    last = None
-    for axis in permutation:
-        if shape[axis] == 1:
-            continue
-        between = range(0 if last is None else last + 1, axis)
-        if last is not None and axis > last and all(shape[other] == 1 for other in between):
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
-        last = axis
-    if not groups:
-        return (1,), (0,)
-    order = sorted(range(len(groups)), key=lambda number: groups[number][0])  # groups as the source has them
-    extents = tuple(prod(shape[axis] for axis in groups[number]) for number in order)
-    return extents, tuple(order.index(number) for number in range(len(groups)))
-
-
-def permutation_of(case: Case) -> tuple[int, ...]:
-    """The parameter `permutation`: "0231" names the source axis of each axis; "" reverses their order."""
-    rank = len(case.shape)
-    text = case.parameter("permutation", "") or "".join(map(str, reversed(range(rank))))
-    if sorted(text) != [str(axis) for axis in range(rank)]:
-        axes = ", ".join(map(str, range(rank)))
-        raise Unsupported(f"permutation must name each of the axes {axes} once, as one text, got '{text}'")
-    return tuple(map(int, text))
-
-
-def narrow_plan(entry: str, case: Case, device: DeviceProperties, items: int, *further: Scalar) -> LaunchPlan:
-    """The launch of a kernel whose indices have 32 bits, over all arrays of kernels/indexing.
-
-    `items` are dealt out a thread each; `entry` lacks the data type. Elements, columns and `further` follow the arrays.
-    """
-    _, columns = case.rows_columns()
-    # Indices of the last block go beyond the last element, by at most the work of one block.
-    most = 2**31 - 1 - ELEMENTWISE_BLOCK * -(-case.elements // items)
-    if case.elements > most:
-        raise Unsupported(f"elements must be at most {most} for 32-bit indices, got {case.elements}")
-    launch = Launch(
-        entry=f"{entry}_{dtypes.suffix(case.dtype)}",
-        grid=thread_each(items, device),
-        block=(ELEMENTWISE_BLOCK, 1, 1),
-        arguments=("x", "by_row", "by_column", "y", Scalar("int32", case.elements), Scalar("int32", columns), *further),
-    )
-    return LaunchPlan((launch,), defines=(("BLOCK", ELEMENTWISE_BLOCK),))

@@ -1,7 +1,8 @@
 """Launch plans of index_width.cu: 64-bit or 32-bit indices."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-from ..common.launch_helpers import ELEMENTWISE_BLOCK, narrow_plan, thread_each
+from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
+from ._narrow import narrow_plan
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",

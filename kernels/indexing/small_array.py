@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
-from ..common.launch_helpers import narrow_plan
+from ._narrow import narrow_plan
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",

@@ -4,7 +4,8 @@ from functools import partial
 from math import prod
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-from ..common.launch_helpers import ELEMENTWISE_BLOCK, index_name, merged_axes, permutation_of, waves_grid
+from ..common.launch_helpers import ELEMENTWISE_BLOCK, index_name, waves_grid
+from ._axes import merged_axes, permutation_of
 
 MAX_RANK = 6
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
-from ..common.launch_helpers import permutation_of
+from ._axes import permutation_of
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:

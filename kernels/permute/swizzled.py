@@ -15,7 +15,7 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-from ..common.launch_helpers import merged_axes, permutation_of
+from ._axes import merged_axes, permutation_of
 
 DOWN, TALL = 16, 32  # packs of a tile's column: 256 bytes, or 512 for unaligned tiles if they fit, see tile_of
 RESIDENT = {4: 2048, 2: 1280}  # threads per multiprocessor that registers suffice for in tall tiles, by itemsize

@@ -3,7 +3,7 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-from ..common.launch_helpers import merged_axes, permutation_of
+from ._axes import merged_axes, permutation_of
 
 TILE = 32  # rows and columns
 TILE_ROWS = 8  # rows of threads per block

@@ -6,8 +6,8 @@ The file has the name that users type. It is loaded by its path, so it does not 
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from ..common.launch_helpers import permutation_of
 from ..common.peers import on_stream, torch_tensor, torch_with_gpu
+from ._axes import permutation_of
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

@@ -19,7 +19,7 @@ from kernelbench.compare.history import history_of
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.core import places
-from kernelbench.report import explanation, fitting, summary
+from kernelbench.report import explanation, summary, table_widths
 from kernelbench.report.explanation import run_explanations
 from kernelbench.report.summary import counted_lines
 from kernelbench.runs.folders import shipped_runs
@@ -281,7 +281,9 @@ def test_a_run_of_the_simulator_ends_with_what_it_can_say(at: At) -> None:
 
 @pytest.mark.parametrize("width", range(40, 130, 7))
 def test_tables_lose_no_letter_but_those_of_spare_columns(width: int, at: At) -> None:
-    table = fitting.Table("", [("name", {}), ("spare", {"spare": 1}), ("said", {}), ("verdict", {"no_wrap": True})])
+    table = table_widths.Table(
+        "", [("name", {}), ("spare", {"spare": 1}), ("said", {}), ("verdict", {"no_wrap": True})]
+    )
     table.add("an_implementation_of_a_very_long_name", "12345", "Some words, then others: yes (no).", "UNSURE +240")
     table.add("  ft", "", "OneFlow's", "SAME")
     text = at(width, lambda: terminal.console().print(table))

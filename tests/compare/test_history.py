@@ -11,7 +11,7 @@ from kernelbench.compare.history import History, history_of
 from kernelbench.compare.history_steps import find_steps, medians_between
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import places
-from kernelbench.report.history_text import answer, suspects
+from kernelbench.report.history_text import history_sentence, suspects
 from kernelbench.runs.results import Run, read_run
 from tests.two_runs import World, slowed, synthetic, with_rows, with_samples
 
@@ -109,4 +109,6 @@ def test_a_row_that_one_run_lacks_is_compared_across_it() -> None:
     (trend,) = found.changed
     assert [(step.before, step.moment) for step in trend.steps] == [(0, 2)]
     assert [first for first, _, _ in trend.levels_s] == [0, 2]
-    assert answer(found).startswith("synthetic on Test GPU: 1 of 8 rows changed over 3 runs, 2026-11-01 08:00 UTC to")
+    assert history_sentence(found).startswith(
+        "synthetic on Test GPU: 1 of 8 rows changed over 3 runs, 2026-11-01 08:00 UTC to"
+    )

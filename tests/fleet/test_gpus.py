@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelbench.core.errors import InputError, NoDevice
-from kernelbench.fleet.gpus import GPU_VARIABLE, Gpu, _model, gpu_from_mapping, named_gpus, told_apart, worker_gpu
+from kernelbench.fleet.gpus import GPU_VARIABLE, FleetGpu, _model, gpu_from_mapping, named_gpus, told_apart, worker_gpu
 
 UUIDS = ("GPU-aaaa", "GPU-bbbb", "GPU-cccc")
 
@@ -96,7 +96,7 @@ def test_a_worker_knows_its_gpu(three: None, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_gpus_of_several_hosts_are_told_apart_and_never_offered_twice() -> None:
-    one = Gpu("h200-0", "NVIDIA H200", "cuda", "GPU-aaaa", "Node 1")
+    one = FleetGpu("h200-0", "NVIDIA H200", "cuda", "GPU-aaaa", "Node 1")
     other = replace(one, resource="GPU-bbbb", host="node2")
     assert [gpu.label for gpu in told_apart([other, one])] == ["node-1-h200-0", "node2-h200-0"]
     assert told_apart([one]) == (one,)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core.records import Case
-from kernels.common.launch_helpers import merged_axes
+from kernels.permute._axes import merged_axes
 from tests.catalog import catalog
 
 CATALOG = catalog()

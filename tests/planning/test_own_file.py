@@ -9,7 +9,7 @@ from kernelbench.core.errors import InputError, Unsupported
 from kernelbench.core.records import Case, Launch, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.expressions import parse_expression
-from kernelbench.planning.own_file import CuFile, free_name, read_file, renamed_text
+from kernelbench.planning.own_file import CuFile, free_name, read_own_kernel, renamed_text
 from kernelbench.planning.signatures import defined_functions
 from tests.catalog import catalog
 
@@ -22,7 +22,7 @@ TWO_LINES = "// grid: rows\n// block: 256\n"
 def plan(folder: Path, text: str, case: Case = CASE, **options: str) -> LaunchPlan:
     path = folder / "my.cu"
     path.write_text(text)
-    kernel = read_file(CuFile(path, **options))
+    kernel = read_own_kernel(CuFile(path, **options))
     operation = catalog().operations[case.operation]
     made = kernel.implementation("my", operation).plan(case, H200)
     assert isinstance(made, LaunchPlan)
@@ -177,15 +177,15 @@ def test_a_hostile_file_is_read_in_little_time(text: str, tmp_path: Path) -> Non
     path.write_text(text * (2**20 // len(text)))
     began = time.process_time()
     with pytest.raises(InputError):
-        read_file(CuFile(path))
+        read_own_kernel(CuFile(path))
     assert time.process_time() - began < 5
 
 
 def test_what_is_no_file_of_cuda_code_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.cu: cannot be read \(No such file"):
-        read_file(CuFile(tmp_path / "absent.cu"))
+        read_own_kernel(CuFile(tmp_path / "absent.cu"))
     with pytest.raises(InputError, match=r"my\.c: expected a file of CUDA code that ends in \.cu"):
-        read_file(CuFile(tmp_path / "my.c"))
+        read_own_kernel(CuFile(tmp_path / "my.c"))
 
 
 def test_cases_that_do_not_fit_are_refused(tmp_path: Path) -> None:

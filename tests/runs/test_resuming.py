@@ -11,11 +11,11 @@ from kernelbench.core.parts import Part, Step
 from kernelbench.core.records import Binary, Case, Launch, LaunchPlan, Suite
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.runs.contents import contents_of
 from kernelbench.runs.environment import call_hashes
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
 from kernelbench.runs.resuming import earlier_session, resumed_environment, unfinished_plans
 from kernelbench.runs.rows import launches_cell
+from kernelbench.runs.suite_contents import contents_of
 from tests.fake_gpu import implementation
 from tests.runs.test_runs import Said
 

@@ -117,14 +117,14 @@ def test_the_screen_says_how_far_both_agree(project: Project, gpu: dict[str, Any
 def test_the_gpu_here_must_be_the_one_that_plans_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
     device = FakeSimulator({})
     monkeypatch.setattr(devices, "open_device", lambda name: device)
-    key, about = passes.known_gpu_here(None)
+    key, about = passes.gpu_to_profile(None)
     assert (key, about["name"]) == ("h200", device.name)
-    assert passes.known_gpu_here("H200")[0] == "h200"
+    assert passes.gpu_to_profile("H200")[0] == "h200"
     with pytest.raises(NoCounters, match="the GPU here, NVIDIA H200, is not the one that plans are for, a100"):
-        passes.known_gpu_here("a100")
+        passes.gpu_to_profile("a100")
     device.properties = replace(device.properties, name="NVIDIA GeForce RTX 4060")
     with pytest.raises(NoCounters, match="RTX 4060, is not the one"):
-        passes.known_gpu_here(None)
+        passes.gpu_to_profile(None)
 
 
 def test_without_a_gpu_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,4 +133,4 @@ def test_without_a_gpu_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(devices, "open_device", absent)
     with pytest.raises(NoCounters, match="no GPU here"):
-        passes.known_gpu_here(None)
+        passes.gpu_to_profile(None)

@@ -154,7 +154,7 @@ def here(monkeypatch: pytest.MonkeyPatch, simulator: FakeSimulator) -> dict[str,
     """A GPU that is like the one planned for; `why` says why it gives no counters."""
     found: dict[str, Any] = {"why": "", "asked": []}
 
-    def known_gpu_here(gpu: str | None) -> tuple[str, dict[str, str]]:
+    def gpu_to_profile(gpu: str | None) -> tuple[str, dict[str, str]]:
         found["asked"].append(gpu)
         if found["why"]:
             raise NoCounters(found["why"])
@@ -166,7 +166,7 @@ def here(monkeypatch: pytest.MonkeyPatch, simulator: FakeSimulator) -> dict[str,
         names = [(plan.case.key, one.implementation.name) for plan in plans for one in plan.planned]
         return Profiled(dict.fromkeys(names, (launch,)), 1.0)
 
-    monkeypatch.setattr(walk, "known_gpu_here", known_gpu_here)
+    monkeypatch.setattr(walk, "gpu_to_profile", gpu_to_profile)
     monkeypatch.setattr(walk, "profile_plans", profiled)
     return found
 

@@ -14,7 +14,7 @@ from kernelbench import devices
 from kernelbench.core.errors import NoCompiler, NoCounters, NoDevice
 from kernelbench.core.hardware_counters import CountedLaunch, ProfiledLaunch
 from kernelbench.core.progress import Advance, Progress
-from kernelbench.devices.known import KNOWN, key_of
+from kernelbench.devices.known import KNOWN, known_gpu_key
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.hardware_agreement import side_by_side
 from kernelbench.measure.bench import Bench, InProcessBench
@@ -69,14 +69,14 @@ def profile_plans(
     return Profiled(own, time.monotonic() - began)
 
 
-def known_gpu_here(asked: str | None) -> tuple[str, Mapping[str, Any]]:
+def gpu_to_profile(asked: str | None) -> tuple[str, Mapping[str, Any]]:
     """The key in KNOWN of the GPU of this machine, and its entries for environment.json; NoCounters if there is none,
     or another one than was asked for."""
     try:
         device = devices.open_device("cuda")
     except NoDevice as error:
         raise NoCounters(NO_GPU) from error
-    name, key = device.properties.name, key_of(device.properties.name)
+    name, key = device.properties.name, known_gpu_key(device.properties.name)
     if KNOWN[key].name != name or (asked and KNOWN.get(asked.lower()) != KNOWN[key]):
         raise NoCounters(f"the GPU here, {name}, is not the one that plans are for, {asked or key}")
     return key, device.environment()
@@ -89,7 +89,7 @@ def launches_of_case(case: str, found: Profiled, counted: Mapping[str, Counted |
 
 def simulator_for(bench: Bench, catalog: Catalog) -> Bench:
     """The simulator with the properties of a GPU."""
-    return InProcessBench(devices.open_device(f"simulated:{key_of(bench.properties.name)}"), catalog)
+    return InProcessBench(devices.open_device(f"simulated:{known_gpu_key(bench.properties.name)}"), catalog)
 
 
 def simulated_counts(

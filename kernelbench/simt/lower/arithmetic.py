@@ -159,7 +159,7 @@ def dot(context: Context, one: ir.Instruction) -> None:
     emit_operation(context, "_".join(one.opcode), (form.types[0], *form.types, form.types[0]))
 
 
-def function(context: Context, one: ir.Instruction) -> None:
+def float_function(context: Context, one: ir.Instruction) -> None:
     """rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh."""
     name = one.opcode[0]
     form = take_apart(context, {*ROUNDINGS, "approx", "ftz"})
@@ -180,6 +180,6 @@ TABLE: dict[str, Lowering] = {
     **dict.fromkeys(("min", "max"), extreme),
     "sad": named_by_opcode((), TYPE, TYPE, TYPE, TYPE),
     **dict.fromkeys(("dp4a", "dp2a"), dot),
-    **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), function),
+    **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), float_function),
     "copysign": named_by_opcode((), TYPE, TYPE, TYPE),
 }
