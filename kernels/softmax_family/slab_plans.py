@@ -29,12 +29,14 @@ class Slabs:
 
 def small_slabs(case: Case) -> tuple[Slabs, ...]:
     """What may be tried: whole slabs per thread as long as its registers hold them, and blocks that copy slabs."""
-    _, dim, inner = case.outer_dim_inner
+    outer, dim, inner = case.outer_dim_inner
     staged = (Slabs(True),) if dim * inner <= STAGED_SIZE else ()
     size = dim * inner * dtypes.itemsize(case.dtype)
     if dim == 1 or dim > WARP * SMALL_HELD:
         return staged
-    return (*staged, *(Slabs(False, each) for each in SLAB_BYTES if size <= each))
+    # Of few slabs a block takes all, however long its stretch may be.
+    copied = {min(outer, each // size): Slabs(False, each) for each in reversed(SLAB_BYTES) if size <= each}
+    return (*staged, *reversed(copied.values()))
 
 
 def slab_plan(name: str, case: Case, device: DeviceProperties, slabs: Slabs) -> LaunchPlan:

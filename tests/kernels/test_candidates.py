@@ -4,7 +4,10 @@ another one than the others."""
 from functools import cache
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kernelbench import FLOATS
 from kernelbench.core import dtypes, places
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
@@ -89,6 +92,23 @@ def test_candidates_are_legal_on_all_gpus_and_cases(gpu):
     for suite in ("draw_axis", "model_axis"):
         for case in drawn(suite):
             check_views(case, KNOWN[gpu])
+
+
+extents = st.integers(0, 12).flatmap(lambda power: st.integers(1, 2**power))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.tuples(extents, extents, extents.map(lambda inner: inner + 1)), st.sampled_from(FLOATS), st.sampled_from(EACH)
+)
+def test_candidates_for_views_of_any_size_are_legal(shape, dtype, gpu):
+    check_views(Case("softmax", shape, 1, dtype), KNOWN[gpu])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.tuples(extents, extents), st.sampled_from(FLOATS), st.sampled_from(EACH))
+def test_candidates_for_rows_of_any_size_are_legal(shape, dtype, gpu):
+    check_rows(Case("softmax", shape, -1, dtype), KNOWN[gpu])
 
 
 @pytest.mark.parametrize(
