@@ -81,7 +81,7 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 | exit code | meaning |
 |---|---|
 | 0 | fine |
-| 1 | a row failed or was wrong; `check`: nothing was verified; `doctor`: something is missing |
+| 1 | a row failed or was wrong, or nothing was verified; `doctor`: something is missing |
 | 2 | wrong suite, option or file; no device or compiler where one is needed; output that cannot be written |
 | 3 | `compare --fail-on`, `gate`: a regression |
 | 129, 130, 143 | stopped by SIGHUP, with Ctrl-C, or by SIGTERM; finished cases are kept |

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.options import CHOICE, DEVICE, FORM, FULL, INPUTS, MEASURING, SUITES, request_of
-from kernelbench.cli.terminal import console, say, warn
+from kernelbench.cli.terminal import NOTHING_VERIFIED, console, say, warn
 from kernelbench.core.units import number_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def check(suites: tuple[str, ...], form: str, **options: Any) -> int:
     else:
         say(format_rows(form, list(map(_record, results))))
     if not any(one.check for one in results):
-        warn("Nothing was verified: every row is unsupported, skipped or failed; the reasons are above.")
+        warn(NOTHING_VERIFIED)
         return 1
     wrong = [one for one in results if one.status in ("failed", "wrong") and one.implementation.role != "specimen"]
     return 1 if wrong else 0

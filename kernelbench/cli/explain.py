@@ -69,7 +69,8 @@ def explain(
     from kernelbench.walks.explain import explain as walk
 
     if bool(suites) == bool(report):
-        raise InputError("explain: name a suite, or a report with --ncu-rep FILE, not both")
+        both = "not both" if report else "kernelbench list suites shows the suites"
+        raise InputError(f"explain: name a suite, or a report with --ncu-rep FILE; {both}")
     if report:
         _show_report(explain_report(one_line(report.name), reports.read_report(report)), form)
         return

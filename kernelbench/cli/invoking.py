@@ -32,7 +32,7 @@ def invoke(group: click.Group, arguments: Sequence[str]) -> int:
 
 def _ended(group: click.Group, arguments: Sequence[str]) -> int:
     try:
-        with group.make_context("kernelbench", list(arguments)) as context:
+        with group.make_context("kernelbench", list(arguments) or ["--help"]) as context:
             return group.invoke(context) or 0
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -48,7 +48,8 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "new thread" not in str(error):
             raise
-        warn(f"{str(error) or 'out of memory'}: raise the limit on memory (`ulimit -v`) or on processes (`ulimit -u`)")
+        limits = "the limit on memory (`ulimit -v`) or on processes (`ulimit -u`)"
+        warn(f"{str(error) or 'out of memory'}: raise {limits}, if one is low")
         return InputError.exit_code
 
 

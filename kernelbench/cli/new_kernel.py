@@ -196,7 +196,7 @@ def _why_not(one: Implementation | None) -> str:
     """Why this is none to copy."""
     if one is None:
         return "no implementation has this name"
-    return "it has no .cu to copy" if one.source is None else "its file makes several implementations in a loop"
+    return "it has no .cu to copy" if one.source is None else "its file makes it in a loop or a function"
 
 
 def _lines(one: Implementation) -> int:
@@ -290,7 +290,7 @@ def _is_implementations(statement: ast.stmt) -> bool:
 
 
 def _call_of(one: Implementation) -> ast.Call | None:
-    """Where its module writes `Implementation("name", ..)`; None if a loop makes it."""
+    """Where its module writes `Implementation("name", ..)`; None if a loop or a function makes it."""
     assert one.source is not None
     module = ast.parse(one.source.with_suffix(".py").read_text(encoding="utf-8"))
     for node in (node for statement in filter(_is_implementations, module.body) for node in ast.walk(statement)):

@@ -21,7 +21,7 @@ from kernelbench.cli.options import (
     TLS,
     request_of,
 )
-from kernelbench.cli.terminal import console, say, tell, warn
+from kernelbench.cli.terminal import NOTHING_VERIFIED, console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.texts import singular
 from kernelbench.core.units import number_of
@@ -120,6 +120,9 @@ def run(
             warn(str(problem))
             code = problem.exit_code
         elif answer.run.has_failures:
+            code = code or 1
+        elif not any(row.status in ("ok", "wrong") for row in answer.run.rows):
+            warn(NOTHING_VERIFIED)
             code = code or 1
     return code
 

@@ -14,6 +14,7 @@ from kernelbench.core.texts import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+NOTHING_VERIFIED = "Nothing was verified: every row is unsupported, skipped or failed; the reasons are above."
 WIDTH = 100  # of what no terminal reads, a file or a pipe, where COLUMNS is not set
 LEAST_WIDTH, MOST_WIDTH = 40, 200  # however narrow or wide the window is
 

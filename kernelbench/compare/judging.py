@@ -137,22 +137,22 @@ class ClaimQuery:
 
     def factor(self, published: float | None) -> Band | None:
         """Where a ratio must lie, by the stated factor and its tolerance; None where none is stated for this case."""
-        query = self.stated.get("size")
-        if query is None:
+        size = self.stated.get("size")
+        if size is None:
             return None
-        stated = published if query["factor"] == FIGURES_OF_CASE else query["factor"]
+        stated = published if size["factor"] == FIGURES_OF_CASE else size["factor"]
         if stated is None:
             return None
         low, high = stated if isinstance(stated, list) else (stated, stated)
-        tolerance = query.get("tolerance", TOLERANCE)
+        tolerance = size.get("tolerance", TOLERANCE)
         return low / tolerance, high * tolerance
 
     def factor_size(self, unit: str = "times") -> ClaimPart | None:
         """The size of a stated factor: "2 times (1.6 to 2.5)"."""
-        query = self.stated.get("size")
-        if query is None:
+        size = self.stated.get("size")
+        if size is None:
             return None
-        tolerance, stated = query.get("tolerance", TOLERANCE), query["factor"]
+        tolerance, stated = size.get("tolerance", TOLERANCE), size["factor"]
         if stated == FIGURES_OF_CASE:
             within = f"within a factor of {units.digits(tolerance, 3)} either way"
             return self.size(f"the published ratio of the case, {within}")
@@ -205,13 +205,13 @@ class ClaimQuery:
 Judge = Callable[[ClaimQuery], ClaimVerdict]
 
 
-def _part(query: Mapping[str, Any] | None, required: str) -> ClaimPart | None:
-    if query is None:
+def _part(wanted: Mapping[str, Any] | None, required: str) -> ClaimPart | None:
+    if wanted is None:
         return None
     return (
-        ClaimPart(required, "stated", query["stated"])
-        if "stated" in query
-        else ClaimPart(required, "set here", query["set"])
+        ClaimPart(required, "stated", wanted["stated"])
+        if "stated" in wanted
+        else ClaimPart(required, "set here", wanted["set"])
     )
 
 
@@ -252,7 +252,7 @@ def case_verdict(
     band: Band | None = None,
     published: float | None = None,
 ) -> CaseVerdict:
-    """The verdict on a case whose measured quantity is a ratio, which must lie in `band` where a size is query for."""
+    """The verdict on a case whose measured quantity is a ratio, which must lie in `band` where a size is asked for."""
     return CaseVerdict(
         case.key,
         case.label,

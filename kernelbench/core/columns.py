@@ -28,7 +28,7 @@ Count = int | None
 
 
 def csv_column(meaning: str, unit: str = "", name: str = "", **rules: Any) -> Column:
-    """The column of a record's field, as part of its type: `low_s: Annotated[float, about("lower end", "s")]`.
+    """The column of a record's field, as part of its type: `low_s: Annotated[float, csv_column("lower end", "s")]`.
 
     `name`: where it is not that of the field. `rules`: see Column.
     """

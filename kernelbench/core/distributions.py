@@ -16,10 +16,11 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "zeros": "0 throughout",
     "ones": "1 throughout, as benchmarks often have it",
     "large": "evenly up to a magnitude of both signs that the operation states, near what its type holds",
-    "masked": "normal numbers with -inf among them: of five rows one is -inf throughout, one has a single number, "
-    "three have about half",
+    "masked": "normal numbers with -inf among them: of five rows one is -inf throughout, one has a single number, near "
+    "-200, three have about half",
 }
 HIDDEN_ROW, SINGLE_ROW, ROW_CYCLE = 1, 3, 5  # row numbers modulo 5, which shares no factor with the sizes of blocks
+LOW = 200  # by which single numbers are lower: a maximum that starts at 0 instead of -inf then gives 0 / 0
 PIECE = 2**22  # elements that `masked` treats at once: some hundred MB of 64-bit numbers
 
 # Constants of splitmix64, which gives rows and elements random numbers; simt/runtime/inputs.cpp has the same.
@@ -41,6 +42,8 @@ def draw_input(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, 
         values = generator.standard_normal(size, dtype=xp.float32)
         for first in range(0, size, PIECE):
             piece = values[first : first + PIECE]
+            numbers = _row_numbers(xp, start + first, piece.size, spec.row)
+            piece -= xp.float32(LOW) * (numbers % xp.uint64(ROW_CYCLE) == xp.uint64(SINGLE_ROW))
             piece[hidden(xp, start + first, piece.size, spec.row, seed)] = -xp.inf
         return values
     values = generator.random(size, dtype=xp.float32)
@@ -58,14 +61,20 @@ def hidden(xp: Any, start: int, size: int, row: tuple[int, int], seed: int) -> A
     between them); rows fill the array."""
     columns, inner = map(xp.uint64, row)
     index = xp.arange(start, start + size, dtype=xp.uint64)
-    outer, column = index // inner // columns, index // inner % columns
-    number = outer * inner + index % inner
+    column, number = index // inner % columns, _row_numbers(xp, start, size, row)
     kind = number % xp.uint64(ROW_CYCLE)
     single = _scrambled(xp, seed ^ _ROWS, number) % columns
     coins = _scrambled(xp, seed ^ _ELEMENTS, index) >> xp.uint64(63)
     return xp.where(
         kind == xp.uint64(HIDDEN_ROW), True, xp.where(kind == xp.uint64(SINGLE_ROW), column != single, coins != 0)
     )
+
+
+def _row_numbers(xp: Any, start: int, size: int, row: tuple[int, int]) -> Any:
+    """The row of each of the elements [start, start + size), uint64."""
+    columns, inner = map(xp.uint64, row)
+    index = xp.arange(start, start + size, dtype=xp.uint64)
+    return index // inner // columns * inner + index % inner
 
 
 def _scrambled(xp: Any, seed: int, index: Any) -> Any:

@@ -24,6 +24,12 @@ class TensorMap:
     tiling: Tiling
 
 
+def too_many_threads(entry: str, most: int, threads: int) -> str:
+    """The same words on a GPU and on the simulator."""
+    remedy = "launch fewer, or change its __launch_bounds__"
+    return f"kernel {entry}: expected at most {most} threads per block, as it was compiled, got {threads}; {remedy}"
+
+
 @dataclass(frozen=True)
 class Launch:
     """One kernel launch. `arguments` in the kernel's order: array or scratch names, scalars, and tensor maps."""
@@ -57,7 +63,7 @@ class Launch:
         """DeviceError where a block has more threads than the kernel was compiled for, `most`: CUDA calls that an
         invalid argument."""
         if self.threads > most:
-            raise DeviceError(f"kernel {self.entry}: expected at most {most} threads per block, got {self.threads}")
+            raise DeviceError(too_many_threads(self.entry, most, self.threads))
 
     def check_resident(self, room: int) -> None:
         """DeviceError where more blocks wait for each other than the GPU holds at once, `room`."""

@@ -90,8 +90,10 @@ def _bytes_seen(facts: Facts) -> bool:
 
 
 def _used_in_part(facts: Facts, access: str) -> bool:
-    """Whether the bytes of requests, even if they lay side by side, would fill their sectors only in part."""
-    return facts[f"{access}_used"] * facts[f"{access}_excess"] <= SECTOR_BYTES / 1.25
+    """Whether the bytes of requests, even if they lay side by side, would fill their sectors only in part, and those of
+    another kernel fill more: whoever writes a number per block, or reads one for all, fills none."""
+    used = facts[f"{access}_used"]
+    return used * facts[f"{access}_excess"] <= SECTOR_BYTES / 1.25 and facts[f"best {access}_used"] >= 1.25 * used
 
 
 def _read_again(facts: Facts) -> bool:
@@ -127,11 +129,10 @@ RULES = (
     Rule("uncoalesced stores", lambda f: f["store_excess"] >= 1.25,
          "{store_sectors} sectors per store request where {store_ideal} would do", ("store_sectors", "store_excess")),
     Rule("sectors loaded in part", lambda f: _used_in_part(f, "load"),
-         "uses {load_used} of the 32 bytes of each sector that it loads", ("load_used", "load_bytes")),
-    # Whoever writes a number per block fills no sector, so it is said only where another kernel does better.
-    Rule("sectors stored in part",
-         lambda f: _used_in_part(f, "store") and f["best store_used"] >= 1.25 * f["store_used"],
-         "writes {store_used} of the 32 bytes of each sector that it stores to, {by store_used} {best store_used}",
+         "its loads request {load_used} bytes per sector that they touch, {by load_used} {best load_used}",
+         ("load_used", "load_bytes")),
+    Rule("sectors stored in part", lambda f: _used_in_part(f, "store"),
+         "its stores write {store_used} bytes per sector that they touch, {by store_used} {best store_used}",
          ("store_used",)),
     Rule("narrow loads",
          lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"] and _bytes_seen(f),

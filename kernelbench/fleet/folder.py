@@ -115,7 +115,8 @@ def resume_fleet(folder: Path, wanted: Fleet) -> Fleet:
     for name, what in (("suites", "suites"), ("options", "options"), ("shared", "cases")):
         then, now = getattr(earlier, name), getattr(wanted, name)
         if then != now:
-            text = f"its {what} were {_words(then)}, now they are {_words(now)}; repeat them, or choose another --out"
+            remedy = f"{'restore the files' if name == 'suites' else 'repeat them'}, or choose another --out"
+            text = f"its {what} were {_words(then)}, now they are {_words(now)}; {remedy}"
             raise InputError(f"{folder}: --resume: {text}")
     known = {gpu.resource for gpu in earlier.gpus}
     new = () if earlier.shared else tuple(gpu for gpu in wanted.gpus if gpu.resource not in known)

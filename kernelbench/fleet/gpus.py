@@ -78,7 +78,7 @@ def gpu_from_mapping(values: Mapping[str, Any]) -> FleetGpu:
     try:
         return FleetGpu(**{name: str(value) for name, value in values.items()})
     except TypeError as error:
-        raise InputError(f"a worker has another version of kernelbench: {error}") from error
+        raise InputError(f"not a GPU as this version of kernelbench describes it: {error}") from error
 
 
 def told_apart(gpus: Iterable[FleetGpu]) -> tuple[FleetGpu, ...]:

@@ -1,4 +1,4 @@
-"""Runs cases on a device of this process; worker.py does the same in another process."""
+"""Runs cases on a device of this process; gpu_process.py does the same in another process."""
 
 from __future__ import annotations
 

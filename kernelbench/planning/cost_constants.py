@@ -1,4 +1,4 @@
-"""The constants of cost functions that were fitted on a GPU, which plans read through `tuned.Tables`.
+"""The constants of cost functions that were fitted on a GPU, which plans read through `tuned.TunedTables`.
 
 kernelbench/planning/tables/nvidia-h200.softmax.model.yaml       shipped
 ~/.config/kernelbench/tuned/nvidia-h200.softmax.model.yaml       the user's own, which comes first

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +107,14 @@ def _sentence(changes: Changes, verdict: Any, name: RowNames, total: int) -> str
     """`9 of 218 rows are slower, 4 of them of kernels: the largest of these is ft, seq=512, with 290 % more time.`"""
     rows = ordered(changes, changes.of(verdict))
     kernels = sum(not changes.rank(row) for row in rows)
-    largest = f"{percent_text(rows[0].ratio).lstrip('+-')} %"
+    top = rows[0] if kernels else max(rows, key=lambda row: abs(log(row.ratio)))
+    largest = f"{percent_text(top.ratio).lstrip('+-')} %"
     if changes.by_share:
         word, by = BY_SHARE[verdict], f"by {largest}"
     else:
         word, by = COUNTED[verdict], f"with {largest} {'more' if verdict == 'SLOWER' else 'less'} time"
     verb = "is" if len(rows) == 1 else "are"
-    most = name.whole(rows[0])
+    most = name.whole(top)
     if len(rows) > 1:
         most = f"the largest {'of these ' if 0 < kernels < len(rows) else ''}is {most}"
     of_kernels = "" if kernels == len(rows) else f", {kernels or 'none'} of them of kernels"

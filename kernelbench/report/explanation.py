@@ -53,7 +53,7 @@ def case_table(explained: CaseExplanation) -> RenderableType:
         for metric in explained.metrics
     }
     if not cells:
-        return Text(" no counter differs", "dim")
+        return Text(" no counter differs" if len(explained.counted) > 1 else "", "dim", end="")
     return tables.panel_tables("Counters", "implementation", list(explained.counted), cells)
 
 

@@ -67,8 +67,9 @@ def _answer(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) 
         return " ".join(said) or view.claims_answer(verdicts, run.device)
     judged = [one for one in verdicts if one.verdict != NOT_DECIDED]
     rest = len(verdicts) - len(judged)
-    about_times = f" {rest} of {len(verdicts)} published claims are about times, which need a GPU." if rest else ""
-    return f"Kernels were executed and counted, not timed: {run.device}.{about_times}"
+    why = "they need times of a GPU, or counts that this run lacks"
+    undecided = f" {rest} of {len(verdicts)} published claims are not decided: {why}." if rest else ""
+    return f"Kernels were executed and counted, not timed: {run.device}.{undecided}"
 
 
 def measurements(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError
+from kernelbench.core.launching import too_many_threads
 from kernelbench.simt import interface, ir, native
 from kernelbench.simt.device_memory import Allocation
 from kernelbench.simt.faults import access_bytes
@@ -131,9 +132,10 @@ def launch_configuration(
         shared_bytes,
     )
     threads = prod(found.block)
-    limits = [LARGEST_THREADS, *([prod(program.max_threads)] if program.max_threads else [])]
-    if threads > min(limits):
-        raise DeviceError(f"kernel {program.name}: expected at most {min(limits)} threads per block, got {threads}")
+    if threads > LARGEST_THREADS:
+        raise DeviceError(f"kernel {program.name}: expected at most {LARGEST_THREADS} threads per block, got {threads}")
+    if program.max_threads and threads > prod(program.max_threads):
+        raise DeviceError(too_many_threads(program.name, prod(program.max_threads), threads))
     required = (*program.required_threads, 1, 1, 1)[:3]
     if program.required_threads and found.block != required:  # a GPU compares axis by axis
         raise DeviceError(f"kernel {program.name}: expected exactly {required} threads per block, got {found.block}")

@@ -49,7 +49,7 @@ class Extent:
         except ZeroDivisionError:
             raise InputError(f"{quoted(self.text)} divides by zero{at}") from None
         except OverflowError:
-            raise InputError(f"{quoted(self.text)} is beyond 2^63 - 1{at}") from None
+            raise InputError(f"{quoted(self.text)} is beyond 64 bits{at}") from None
         if number < 1:
             got = f"{quoted(self.text)} is {number}{at}" if self.names else f"got {number}"
             raise InputError(f"an extent must be at least 1, {got}")

@@ -89,5 +89,5 @@ def _read_calls(fields: Fields) -> int:
             return extent.value({})
     except InputError:
         pass
-    fields.expected("calls", "an integer from 1 up, or arithmetic such as '12 * 2'", node)
+    fields.expected("calls", "an integer from 1 to 2^63 - 1, or arithmetic such as '12 * 2'", node)
     return 0

@@ -25,8 +25,8 @@ from kernelbench import (
 V1_ABOVE = 120  # batch * heads above which the original gives a whole head to a block
 MASKED = Deviation(
     "masked",
-    "a row of -inf gives 0 and not NaN: threads without an element bring -1e20 to the maximum, and 1e-6 is added to "
-    "the sum, as in the original; at 1024 columns no thread is without one",
+    "a row of -inf gives 0 and not NaN: lanes without a value bring -1e20 to the block's maximum, and 1e-6 is added to "
+    "the sum, as in the original; only at 1024 columns every lane has a value",
 )
 EXTRA = Tolerance(relative=1e-6 + (2 + 1.173 * 87) * 2.0**-23, absolute=0.0)
 

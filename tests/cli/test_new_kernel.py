@@ -126,7 +126,7 @@ def test_a_copy_is_right_whatever_it_starts_from(command: Command, tmp_path: Pat
         ("softmax/naive", None, "is taken"),
         ("softmax/operation", None, "is taken"),
         ("softmax/mine", "torch", "--from torch: it has no .cu to copy"),
-        ("layer_norm/mine", "oneflow", "--from oneflow: its file makes several implementations in a loop"),
+        ("layer_norm/mine", "oneflow", "--from oneflow: its file makes it in a loop or a function"),
         ("softmax/mine", "nobody", "--from nobody: no implementation has this name"),
         ("sofmax/mine", None, "did you mean 'softmax'? for an operation of your own choose a name that is less like"),
         ("scan/mine", "naive", "--from naive: 'scan' is new, and has none to copy; the operations are bias_add, "),

@@ -131,7 +131,9 @@ def test_shared_memory_of_the_kernel_counts_too(tmp_path: Path) -> None:
 def test_a_kernel_for_smaller_blocks(tmp_path: Path) -> None:
     asked = launch(tmp_path, *ADDS)
     asked.file.write_text(PTX.replace(".param .u64 n) {", ".param .u64 n) .maxntid 32 {"))
-    with pytest.raises(InputError, match="kernel add: expected at most 32 threads per block, got 64"):
+    with pytest.raises(
+        InputError, match="expected at most 32 threads per block, as it was compiled, got 64; launch fewer"
+    ):
         walk.simulate(replace(asked, block=(64,)))
 
 

@@ -89,7 +89,10 @@ def test_masked_rows(device: str, dtype: str) -> None:
     assert (there[kinds == distributions.SINGLE_ROW].sum(axis=1) == 1).all()
     others = there[~np.isin(kinds, (distributions.HIDDEN_ROW, distributions.SINGLE_ROW))]
     assert others.mean() == pytest.approx(0.5, abs=0.01)
-    assert x[there].std() == pytest.approx(1, abs=0.01)
+    lone = (kinds == distributions.SINGLE_ROW)[:, None]
+    assert x[there & ~lone].std() == pytest.approx(1, abs=0.01)
+    assert x[there & lone].mean() == pytest.approx(-distributions.LOW, abs=1)
+    assert (x[there & lone] < -104).all(), "exp of it is 0: a maximum that starts at 0 is found"
     places = np.argmax(there[kinds == distributions.SINGLE_ROW], axis=1)
     assert len(set(places.tolist())) > 50, "a single element is anywhere in its row"
 

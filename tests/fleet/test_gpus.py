@@ -109,7 +109,7 @@ def test_a_label_is_the_name_of_a_folder(label: str) -> None:
     values = {"kind": "k", "device": "cuda", "resource": "r", "host": "h"}
     with pytest.raises(InputError, match="calls its GPU"):
         gpu_from_mapping({**values, "label": label})
-    with pytest.raises(InputError, match="another version of kernelbench"):
+    with pytest.raises(InputError, match="not a GPU as this version of kernelbench describes it"):
         gpu_from_mapping(values)
 
 

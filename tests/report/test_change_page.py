@@ -74,6 +74,8 @@ def test_kernels_come_before_the_baseline_and_both_before_libraries_and_copies()
     assert slower == (
         "3 of 6 rows are slower, 1 of them of kernels: the largest of these is ft, n=64, with 2.00 % more time."
     )
+    lone = change_sentences(beside(*BESIDE[:2]))[0]
+    assert lone.endswith(", none of them of kernels: the largest is cupy, n=64 float32, with 200 % more time.")
     assert faster == "1 of 6 rows is faster, none of them of kernels: copy, n=64, with 50.0 % less time."
     assert [lane.label for lane in lanes(beside(*BESIDE), lambda row: row.implementation)] == [
         "ft", "torch", "cupy", "copy", "2 undecided",

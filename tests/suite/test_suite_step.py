@@ -10,7 +10,7 @@ from kernelbench.suite import select_cases, select_implementations
 from tests.suite.conftest import OPERATIONS
 
 TWO = {**OPERATIONS, "relu": replace(OPERATIONS["softmax"], name="relu", parameters={})}
-CALLS = "8: 'calls' must be an integer from 1 up, or arithmetic such as '12 * 2', got"
+CALLS = "8: 'calls' must be an integer from 1 to 2^63 - 1, or arithmetic such as '12 * 2', got"
 KNOWN = {"softmax": ["ft", "oneflow"], "relu": ["packed", "bits"]}
 STEP = """\
 title: A step

@@ -75,7 +75,7 @@ void mask(const Generator& generator, u64 first, f32* out) {
     }
 }
 
-// Normal numbers and -inf, by the rule of distributions.hidden, which has the same constants.
+// Normal numbers and -inf, by the rules of core/distributions.py, which has the same constants.
 void masked(const Generator& generator, u64 first, f32* out) {
     constexpr u64 ROWS = 0x5851f42d4c957f2dull, ELEMENTS = 0x14057b7ef767814full;
     const u64 columns = u64(generator.first), inner = u64(generator.second);
@@ -86,7 +86,7 @@ void masked(const Generator& generator, u64 first, f32* out) {
         const bool hidden = row % 5 == 1   ? true
                             : row % 5 == 3 ? column != scrambled(generator.seed ^ ROWS, row) % columns
                                            : scrambled(generator.seed ^ ELEMENTS, index) >> 63;
-        out[k] = hidden ? -__builtin_inff() : out[k];
+        out[k] = hidden ? -__builtin_inff() : row % 5 == 3 ? out[k] - 200.0f : out[k];
     }
 }
 

@@ -1,4 +1,4 @@
-// Counts the sectors (global memory) and wavefronts (shared memory) of an access. tests/simt/test_counters.py compares
+// Counts the sectors (global memory) and wavefronts (shared memory) of an access. tests/simt/test_launch_counters.py compares
 // the rules with figures of Nsight Compute on an H200.
 #include <algorithm>
 
