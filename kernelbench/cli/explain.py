@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.options import CHOICE, FORM, FULL, NVCC, PLACE, SEED, TEXT, request_of, suite_names
-from kernelbench.cli.terminal import console, say, tell
+from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core import streams
 from kernelbench.core.errors import InputError
 from kernelbench.core.texts import one_line
@@ -49,7 +49,7 @@ def explain(
     report: Path | None,
     form: str,
     **options: Any,
-) -> None:
+) -> int:
     """Say in words what kernels do differently, from what the simulator counts. No GPU needed.
 
     For each case, explain shows the counters that differ between its implementations, what they mean, the
@@ -73,23 +73,23 @@ def explain(
         raise InputError(f"explain: name a suite, or a report with --ncu-rep FILE; {both}")
     if report:
         _show_report(explain_report(one_line(report.name), reports.read_report(report)), form)
-        return
+        return 0
     progress = ConsoleProgress()
     found = walk(request_of(suites, options), gpu, progress, lines=lines, measured=measured)
-    _show(streams.while_read(found), form, progress.printing)
+    return _show(streams.while_read(found), form, progress.printing)
 
 
-def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], AbstractContextManager[None]]) -> None:
-    """Print each case as soon as it is counted, within `printing`; or all cases for a program."""
+def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], AbstractContextManager[None]]) -> int:
+    """Print each case as soon as it is counted, within `printing`; or all for a program. Returns the exit code."""
     from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
         say(explanation.as_json(list(found)))
-        return
+        return 0
     if form != formats.TABLE:
         rows = [row for one in found for row in explanation.explanation_rows(one)]
         say(formats.format_rows(form, rows))
-        return
+        return 0
     out = console()
     shown: dict[str, list[CaseExplanation]] = {}
     for one in found:
@@ -101,10 +101,14 @@ def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], Ab
                 out.print(part)
             for line in hardware.hand_offs(one.suite, one.launches):
                 say(line)  # whole, to be copied
+    if not any(one.counted for cases in shown.values() for one in cases):
+        warn("Nothing was counted; the reasons are above.")
+        return 1
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
             out.print(explanation.statements_table(cases, f"{suite}: published explanations over all cases"))
     tell(explanation.NOTE)
+    return 0
 
 
 def _show_report(found: ReportExplanation, form: str) -> None:

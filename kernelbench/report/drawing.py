@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ def draw_all(charts: Sequence[Chart]) -> None:
     if len(charts) < 2 or (os.cpu_count() or 1) < FEWEST_CORES or not _can_copy():
         return
     style.await_imports()
+    import_module("matplotlib.font_manager")  # looks for fonts: once here, not once in every copy
     context = multiprocessing.get_context("fork")
     deadline, at_work = time.monotonic() + LONGEST_S, []
     for chart in charts:

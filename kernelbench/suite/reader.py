@@ -83,6 +83,9 @@ def _with_operation(
         fields.problems.add(fields.line_of("leaves_out"), "'leaves_out' belongs to a step; there is no 'step'")
     name = fields.name("operation", NAME, operations)
     operation = operations[name] if name else None
+    if "operation" in fields and name is None and (suite.path.parent / "operation.py").is_file():
+        folder = suite.path.absolute().parent.parent
+        fields.problems.add(fields.line_of("operation"), f"operation.py is beside the suite: add --kernels {folder}")
     names = fields.names("implementations", NAME, implementations.get(name, ()) if name else None)
     baseline = _read_baseline(fields, names)
     blocks = _read_blocks(fields, operation)

@@ -45,6 +45,7 @@ def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> No
     assert listed == COMMANDS
     assert "kernelbench run suites/softmax.yaml" in out
     assert "Exit codes: 0 fine" in out
+    assert printed(command()) == out, "a bare command is a question"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

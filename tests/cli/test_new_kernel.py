@@ -159,6 +159,8 @@ def test_a_new_operation_comes_with_all_that_its_commands_need(
     assert [line.split() for line in out.splitlines()[4:]] == [
         f"kernelbench {verb} {folder}/row_weight.yaml --kernels kernels".split() for verb in ("check", "run")
     ]
+    said = " ".join(refused(command("plan", folder / "row_weight.yaml")).split())
+    assert f"operation.py is beside the suite: add --kernels {tmp_path}/kernels" in said
     out = printed(command("plan", folder / "row_weight.yaml", "--kernels", "kernels"))
     assert out.count("row_weight_first_bf16<<<4096, 256>>>") == 2
     new_kernel("row_weight/second", folder=Path("kernels"))

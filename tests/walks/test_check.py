@@ -73,6 +73,9 @@ def test_nothing_verified_is_no_success(project: Project, command: Any) -> None:
     reasons = out.partition("Not right, and why")[2].partition("\nnormal: ")[0]
     assert reasons.split().count("unsupported") == 1, "one reason, one row, however many inputs have it"
     assert "and 3 more" in reasons
+    suite = project.suite("good, compiled", "[32]")
+    _, err = ended(1, command("run", suite, "--only", "compiled", "--no-report", "--out", "none"))
+    assert "Nothing was verified: every row is unsupported, skipped or failed" in err
 
 
 def test_one_row_is_no_plural(project: Project, simulator: FakeSimulator, command: Any) -> None:

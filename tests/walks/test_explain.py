@@ -96,6 +96,9 @@ def test_explain_on_the_command_line(project: Project, simulator: FakeSimulator,
     assert max(map(len, out.splitlines())) <= 100
     out, _ = ended(0, command("explain", suite, "--filter", "columns=16", "--format", "json"))
     assert json.loads(out)[0]["implementations"]["compiled"]["metrics"]["load_sectors"] == 10
+    out, said = ended(1, command("explain", suite, "--filter", "columns=16", "--only", "good"))
+    assert "no counter differs" not in out
+    assert "Nothing was counted; the reasons are above." in said
 
 
 def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, command: Command) -> None:
