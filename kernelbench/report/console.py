@@ -176,12 +176,22 @@ def _published(row: ComparedRow, with_device: bool) -> str:
 
 
 def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
-    """Why cells are empty, a line per reason. The verdict of an UNSURE row says how many samples are missing."""
-    cases: dict[str, list[str]] = {}
+    """Why cells are empty, a line per reason. Reasons of one implementation that differ in their numbers alone are one
+    line with the first of them. The verdict of an UNSURE row says how many samples are missing."""
+    reasons: dict[tuple[str, str], dict[str, list[str]]] = {}
     for row in rows:
         if row.reason and not row.is_baseline and not row.more_samples:
-            cases.setdefault(row.reason, []).append(labels[row.case])
-    return [f"{some_labels(where, 3)}: {reason}" for reason, where in cases.items()]
+            name, _, why = row.reason.partition(": ")  # `ft: wrong (..)`; a reason of other form stays whole
+            alike = reasons.setdefault((name, view.without_numbers(why)), {})
+            alike.setdefault(row.reason, []).append(labels[row.case])
+    return [_note(alike) for alike in reasons.values()]
+
+
+def _note(alike: Mapping[str, Sequence[str]]) -> str:
+    """`alike`: the cases of each reason."""
+    (first, cases), *others = alike.items()
+    more = [case for _, where in others for case in where]
+    return f"{some_labels(cases, 3)}: {first}" + (f"; alike on {some_labels(more, 3)}" if more else "")
 
 
 def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:

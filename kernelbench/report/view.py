@@ -27,6 +27,7 @@ VERBS: Mapping[Outcome, tuple[str, str]] = {  # for one claim and for several
 }
 AS_EXPECTED = "wrong, as expected"  # of a specimen, which verification must find wrong
 WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # in a reason
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Words = Mapping[str, str]  # of a case, by name: its axes, shape, axis, dtype, parameters and inputs
 Key = TypeVar("Key", bound=Hashable)
@@ -200,19 +201,22 @@ def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
 def grouped_reasons(entries: Iterable[tuple[str, str, str, str]]) -> list[ReasonGroup]:
     """`entries`: implementation, status as shown, case, reason.
 
-    Reasons of unsupported and skipped rows that differ in their numbers alone ("got 2048", "got 4096") count as alike,
-    and so do all of a specimen: the first is shown.
+    Reasons that differ in their numbers alone ("got 2048", "got 4096") count as alike, and so do all of a specimen: the
+    first is shown.
     """
     groups: dict[tuple[str, str, str], ReasonGroup] = {}
     for name, status, case, reason in entries:
-        pattern = "" if status == AS_EXPECTED else f"{case} {reason}"
-        if status in ("unsupported", "skipped"):
-            pattern = re.sub(r"\d+", "#", reason)
+        pattern = "" if status == AS_EXPECTED else without_numbers(reason)
         group = groups.setdefault((name, status, pattern), ReasonGroup(name, status, reason, [], set()))
         group.reasons.add(reason)
         if case not in group.cases:
             group.cases.append(case)
     return list(groups.values())
+
+
+def without_numbers(reason: str) -> str:
+    """What alike reasons have in common."""
+    return NUMBER.sub("#", reason)
 
 
 def disturbed_groups(rows: Iterable[Row]) -> list[tuple[str, str, list[str]]]:

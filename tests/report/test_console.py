@@ -73,6 +73,19 @@ def test_comparison_fits_100_columns_with_every_row(example):
     assert "seq=1024: ft: columns must be at most 1000, got 1024" in text
 
 
+def test_reasons_of_one_implementation_that_differ_in_numbers_are_one_line(example):
+    first = next(row for row in example.comparison if not row.is_baseline)
+    cases = list(dict.fromkeys(row.case for row in example.comparison))
+    rows = [
+        replace(first, implementation=name, case=case, reason=f"{name}: wrong ({9 + place} of 99 wrong, got {place}.5)")
+        for place, case in enumerate(cases)
+        for name in ("tree_v1", "tree_v2")
+    ]
+    text = " ".join(printed(console.comparison_table(rows, example.run)).split())
+    assert "seq=16: tree_v1: wrong (9 of 99 wrong, got 0.5); alike on seq=32, seq=64, seq=128 and" in text
+    assert text.count("tree_v1: wrong") == text.count("tree_v2: wrong") == 1
+
+
 def test_a_comparison_says_why_published_cells_are_empty(example):
     note = "published: empty where nothing was published."
     assert note in printed(console.comparison_table(example.comparison, example.run))

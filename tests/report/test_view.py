@@ -86,7 +86,11 @@ def test_reasons_that_differ_in_numbers_only_and_those_of_a_specimen_are_gathere
             ("ft", "unsupported", "a", "columns must be at most 1024, got 2048"),
             ("ft", "unsupported", "b", "columns must be at most 1024, got 4096"),
             ("x", "wrong", "a", "y[0]: got 1, expected 2"),
-            ("x", "wrong", "b", "y[0]: got 1, expected 2"),
+            ("x", "wrong", "b", "y[7]: got -0.5, expected 4e-05"),
+            ("x", "wrong", "d", "y[0]: got nan, expected 2"),
+            ("x", "failed", "e", "expected at most 128 threads per block, got 256"),
+            ("x", "failed", "f", "expected at most 128 threads per block, got 512"),
+            ("y", "failed", "e", "expected at most 128 threads per block, got 256"),
             ("x", "ok", "c", ""),
             ("bad", "wrong", "a", "y[0]: got 1, expected 2"),
             ("bad", "wrong", "b", "y[7]: got 3, expected 4"),
@@ -95,8 +99,10 @@ def test_reasons_that_differ_in_numbers_only_and_those_of_a_specimen_are_gathere
     groups = [(one.implementation, one.status, one.cases, one.reason) for one in view.reason_groups(rows)]
     assert groups == [
         ("ft", "unsupported", ["a", "b"], "columns must be at most 1024, got 2048"),
-        ("x", "wrong", ["a"], "y[0]: got 1, expected 2"),
-        ("x", "wrong", ["b"], "y[0]: got 1, expected 2"),
+        ("x", "wrong", ["a", "b"], "y[0]: got 1, expected 2"),
+        ("x", "wrong", ["d"], "y[0]: got nan, expected 2"),
+        ("x", "failed", ["e", "f"], "expected at most 128 threads per block, got 256"),
+        ("y", "failed", ["e"], "expected at most 128 threads per block, got 256"),
         ("bad", "wrong, as expected", ["a", "b"], "y[0]: got 1, expected 2"),
     ]
 
