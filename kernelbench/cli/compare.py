@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernelbench.cli.options import FORM, ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
-from kernelbench.cli.terminal import console, say, tell, warn
+from kernelbench.cli.terminal import console, headline, say, tell, warn
 from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -127,15 +127,17 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
 
     chosen = _selected_rows(answer, caches, only)
     out = console()
-    tell(*summary.run_headline(answer.run, answer.comparison, answer.verdicts))
-    tell(f"Comparing within {which}", limits_line(answer.run), "")
-    out.print(comparison_table(chosen, answer.run))
-    if beside := peer_texts.table(answer.run):
-        out.print(beside)
-    if answer.verdicts:
-        out.print(claims_table(answer.verdicts))
-    if test := self_test.self_test_figures(answer.run):
-        tell("", "This run is a self-test, compared here without its twins.", *self_test.self_test_sentences(test))
+    with headline(*summary.run_headline(answer.run, answer.comparison, answer.verdicts)):
+        tell(f"Comparing within {which}", limits_line(answer.run), "")
+        out.print(comparison_table(chosen, answer.run))
+        if beside := peer_texts.table(answer.run):
+            out.print(beside)
+        if answer.verdicts:
+            out.print(claims_table(answer.verdicts))
+        if test := self_test.self_test_figures(answer.run):
+            tell("", "This run is a self-test, compared here without its twins.", *self_test.self_test_sentences(test))
+        if answer.verdicts or any(row.speedup and not row.is_baseline for row in chosen):
+            say(summary.why_line(answer.run))  # whole, to be copied
 
 
 def _check_names(answer: Answer, only: Sequence[str]) -> None:
@@ -165,11 +167,10 @@ def _show_two(changes: Changes, form: str, least: float | None, *, every: bool) 
         if form in made and lines:
             warn("\n".join(lines))
         return
-    tell(changes_table.counts_text(changes), *lines)
-    tell(
-        f"First:  {changes.first}", f"Second: {changes.second}", *(f"Differs: {one}" for one in changes.differences), ""
-    )
-    console().print(changes_table.changes_table(changes, every=every))
-    tell(*changes.noise)
-    if not every:
-        tell("--all prints every row.")
+    with headline(changes_table.counts_text(changes), *lines):
+        tell(f"First:  {changes.first}", f"Second: {changes.second}")
+        tell(*(f"Differs: {one}" for one in changes.differences), "")
+        console().print(changes_table.changes_table(changes, every=every))
+        tell(*changes.noise)
+        if not every:
+            tell("--all prints every row.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from textwrap import fill
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from kernelbench.core.texts import printable
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 NOTHING_VERIFIED = "Nothing was verified: every row is unsupported, skipped or failed; the reasons are above."
 WIDTH = 100  # of what no terminal reads, a file or a pipe, where COLUMNS is not set
+HEIGHT = 25  # lines, of the same
 LEAST_WIDTH, MOST_WIDTH = 40, 200  # however narrow or wide the window is
 
 
@@ -42,7 +44,32 @@ def window_width(stream: TextIO) -> int:
     asked = os.environ.get("COLUMNS", "")
     if not stream.isatty() and not (asked.isdecimal() and int(asked)):
         return WIDTH
-    return max(LEAST_WIDTH, min(shutil.get_terminal_size((WIDTH, 25)).columns, MOST_WIDTH))
+    return max(LEAST_WIDTH, min(shutil.get_terminal_size((WIDTH, HEIGHT)).columns, MOST_WIDTH))
+
+
+@contextmanager
+def headline(*sentences: str) -> Iterator[None]:
+    """Tell the sentences, and once more at the end where what is printed has more lines than the window."""
+    printed = _CountingLines(sys.stdout)
+    with redirect_stdout(cast(TextIO, printed)):
+        tell(*sentences)
+        yield
+    if sentences and printed.lines > shutil.get_terminal_size((WIDTH, HEIGHT)).lines:
+        tell("", *sentences)
+
+
+class _CountingLines:
+    """A stream that counts the lines written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.lines = stream, 0
+
+    def write(self, text: str) -> int:
+        self.lines += text.count("\n")
+        return self.stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 def tell(*sentences: str) -> None:

@@ -1,5 +1,6 @@
 """The answer of a run in a few lines, for the first lines of `compare` and the last ones of `run`."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -62,6 +63,13 @@ def _speed(name: str, every: Sequence[ComparedRow], short: Collection[tuple[str,
 
 def _range(ratios: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys((view.ratio_text(min(ratios)), view.ratio_text(max(ratios)))))
+
+
+def why_line(run: Run) -> str:
+    """The commands that show the reasons."""
+    report = shlex.join(["kernelbench", "report", places.as_typed(run.folder)])
+    shipped = (places.SUITES / f"{run.suite}.yaml").is_file()
+    return f"Why: {report}" + (f", or kernelbench explain {run.suite}" if shipped else "")
 
 
 def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:

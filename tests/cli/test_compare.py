@@ -102,3 +102,28 @@ def test_a_recorded_run_of_the_simulator_is_called_so(command: Command, monkeypa
     monkeypatch.chdir("/")
     out = printed(command("compare", "results/simulated/copy", "--all"))
     assert out.startswith("Comparing within the recorded run of copy on the simulator that kernelbench ships")
+
+
+def test_the_answer_of_a_long_comparison_is_also_its_end(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = printed(command("compare", "results/h200/softmax", "--baseline", "ft")).splitlines()
+    assert lines[0].startswith("2 of 4 published claims hold")
+    assert lines[-2:] == lines[:2]
+    why = "Why: kernelbench report results/h200/softmax, or kernelbench explain softmax"
+    assert lines[-4:-2] == [why, ""]
+    monkeypatch.setenv("LINES", "1000")
+    low = printed(command("compare", "results/h200/softmax", "--baseline", "ft")).splitlines()
+    assert low == lines[:-3], "all of it is on the screen"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "markdown"])
+def test_what_programs_read_has_no_answer_behind_it(form: str, command: Command) -> None:
+    out = printed(command("compare", "results/h200/softmax", "--format", form))
+    assert "Why: " not in out
+    assert "published claims hold on" not in out
+
+
+def test_a_long_comparison_of_two_runs_ends_with_its_answer(command: Command, planted: Path) -> None:
+    lines = ended(3, command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%", "--all"))[0].splitlines()
+    assert lines[-1] in lines[:5]
+    assert lines[0] in lines[-5:]
+    assert "Why: " not in "".join(lines)
