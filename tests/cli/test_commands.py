@@ -45,7 +45,6 @@ def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> No
     assert listed == COMMANDS
     assert "kernelbench run suites/softmax.yaml" in out
     assert "Exit codes: 0 fine" in out
-    assert printed(command()) == out, "a bare command is a question"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -69,8 +68,7 @@ def test_every_option_says_what_it_does(name: str) -> None:
 
 
 def test_without_a_command_the_help_is_shown(command: Command) -> None:
-    out, err = ended(2, command())
-    assert "Usage: kernelbench [OPTIONS] COMMAND" in out + err
+    assert printed(command()) == printed(command("--help"))
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,17 @@ def test_a_file_that_does_not_compile_shows_the_compilers_first_error(fake: Proj
     assert "error: identifier" in out
 
 
+def test_the_file_is_answered_before_the_others_and_a_reason_is_said_once(fake: Project, command: Command) -> None:
+    said = ended(0, command(*arguments("check small --cu my.cu --filter columns=8 --inputs normal,large")))[0]
+    assert said.splitlines()[:2] == ["my: 2 of 2 right", "All: 6 of 6 right"]
+    (fake.root / "my.cu").write_text(FAKE + "// REFUSE\n")
+    out, _ = ended(1, command(*arguments("check small --cu my.cu --filter columns=8")))
+    assert (
+        out.splitlines()[:2] == out.splitlines()[-2:] == ["my: 0 of 6 right; 6 failed", "All: 12 of 18 right; 6 failed"]
+    )
+    assert out.count("error: identifier") == 1
+
+
 def test_a_gate_names_the_file_that_became_slower(fake: Project, command: Command) -> None:
     for folder, seconds in (("before", 50e-6), ("after", 60e-6)):
         (fake.root / folder).mkdir()

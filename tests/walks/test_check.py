@@ -1,6 +1,7 @@
 """`check` verifies on every distribution that the operation has, `run` on what the suite names."""
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,34 @@ def test_only_the_distributions_named(planted: Project, command: Any) -> None:
     out, _ = ended(0, command("check", planted.suite("good, third", "[8]"), "--inputs", "normal"))
     assert out.splitlines()[0] == "2 of 2 right"
     assert out.count("right") == 1, "one distribution, one line"
+
+
+def test_of_many_rows_the_right_ones_are_counted_and_the_answer_is_said_again(planted: Project, command: Any) -> None:
+    suite = planted.suite("good, third", "[8, 16, 24, 32]")
+    out, _ = ended(1, command("check", suite))
+    assert "44 right rows are not shown; --all shows them." in out
+    assert out.partition("Not right, and why")[0].split().count("third") == 4
+    assert not re.search(r" good .* ok ", out)
+    assert out.splitlines()[0] == out.splitlines()[-1] == "44 of 48 right; 4 wrong"
+    out, _ = ended(1, command("check", suite, "--all"))
+    assert len(re.findall(r" good .* ok ", out)) == 24
+    assert "not shown; --all" not in out
+    out, _ = ended(1, command("check", suite, "--format", "csv"))
+    assert len(out.splitlines()) == 49, "a line for the names of columns"
+    out, _ = ended(0, command("check", planted.suite("good", "[8, 16, 24, 32, 40, 48, 56]")))
+    assert "42 right rows are not shown; --all shows them." in out
+    assert "implementation" not in out, "no empty table"
+
+
+def test_strict_says_what_it_looked_for_where_all_is_right(
+    project: Project, simulator: FakeSimulator, command: Any
+) -> None:
+    line = ("check", project.suite("good, third, compiled", "[8, 32]"), "--device", "simulated", "--inputs", "normal")
+    said = "Strict: no races on shared memory and no reads of uninitialised memory in 5 rows, all blocks run."
+    assert said in " ".join(ended(0, command(*line, "--strict"))[0].split()), "the sixth row is unsupported"
+    assert "Strict:" not in command(*line)[1]
+    simulator.kernels["third"] = (zeros_for_hidden_rows, 0.0, 0.0)
+    assert "Strict:" not in ended(1, command(*line[:-1], "masked", "--strict"))[0]
 
 
 def test_nothing_verified_is_no_success(project: Project, command: Any) -> None:
