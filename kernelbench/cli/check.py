@@ -34,7 +34,9 @@ SAMPLED = "only a sample of the blocks was checked; --full checks all"
 @FULL
 @MEASURING
 @FORM
-@click.option("--all", "every", is_flag=True, help=f"Print every row: of more than {MOST_ROWS}, also the right ones.")
+@click.option(
+    "--all", "every", is_flag=True, help=f"Print every row, also the right ones where there are more than {MOST_ROWS}."
+)
 def check(suites: tuple[str, ...], form: str, every: bool, **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 
