@@ -94,7 +94,7 @@ def show(results: Sequence[Result], own: Collection[Path] = (), *, strict: bool 
             tell(*_strict_sentence(results))
         inputs = dict.fromkeys(one.case.inputs for one in results)
         for name in inputs if len(inputs) > 1 else ():
-            say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")
+            say(f"{name}: {_verdicts([one for one in results if one.case.inputs == name])}")
 
 
 def _headline(results: Sequence[Result], own: Collection[Path]) -> list[str]:
@@ -104,7 +104,7 @@ def _headline(results: Sequence[Result], own: Collection[Path]) -> list[str]:
     if len(names) == len(results) and len(set(names)) == 1:
         return [total]
     of_own = [
-        f"{name}: {_verdicts(one for one in results if one.implementation.name == name)}"
+        f"{name}: {_verdicts([one for one in results if one.implementation.name == name])}"
         for name in dict.fromkeys(names)
     ]
     return [*of_own, f"All: {total}" if of_own else total]
@@ -152,7 +152,7 @@ def _remarks(results: Iterable[Result]) -> Counter[str]:
     return Counter(SAMPLED if remark.startswith("sampled ") else remark for remark in said)
 
 
-def _verdicts(results: Iterable[Result]) -> str:
+def _verdicts(results: Sequence[Result]) -> str:
     from kernelbench.report.view import right_text
 
-    return right_text((one.status, one.implementation.role) for one in results)
+    return right_text(((one.status, one.implementation.role) for one in results), _remarks(results)[SAMPLED])

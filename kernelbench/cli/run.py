@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +23,10 @@ from kernelbench.cli.options import (
 from kernelbench.cli.terminal import NOTHING_VERIFIED, console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.texts import singular
-from kernelbench.core.units import number_of
 
 if TYPE_CHECKING:
     from kernelbench.compare.answer import Answer
     from kernelbench.fleet.workers import Workers
-    from kernelbench.runs.row_records import Row
     from kernelbench.walks.request import Request
 
 
@@ -170,19 +167,12 @@ def show(answer: Answer, page: Path | None) -> None:
         cached = not compiled and not builds.get("failed")
         say(singular(f"{binaries} binaries, all from the build cache" if cached else built))
     if answer.run.simulated:
-        checked = view.right_text((row.status, row.role) for row in answer.run.rows)
-        tell(f"Outputs: {checked}.", *_sampled(answer.run.rows), *summary.counted_lines(answer, "the counts are above"))
+        sampled = sum(row.status == "ok" and bool(row.sampled) for row in answer.run.rows)
+        checked = view.right_text(((row.status, row.role) for row in answer.run.rows), sampled)
+        others = ["No other block of these is checked; --full checks all."] if sampled else []
+        tell(f"Outputs: {checked}.", *others, *summary.counted_lines(answer, "the counts are above"))
     if not test:
         tell(*summary.run_lines(answer.run, answer.comparison, answer.verdicts))
     say(f"rows: {answer.run.folder / 'results.csv'}")
     if page:
         say(f"page: {page}")
-
-
-def _sampled(rows: Sequence[Row]) -> list[str]:
-    """A line on right rows of which not every block ran, if there are any."""
-    sampled = sum(row.status == "ok" and bool(row.sampled) for row in rows)
-    if not sampled:
-        return []
-    rows_ran = f"{number_of(sampled, 'right row')} ran a sample of the blocks"
-    return [f"{rows_ran}. No other block is checked; --full checks all."]

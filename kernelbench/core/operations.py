@@ -143,6 +143,7 @@ class ArraySpec:
     largest: float = 1.0  # largest magnitude of `large` inputs
     row: tuple[int, int] = (1, 1)  # for `masked`: elements of a row, and the distance between them
     split: int | Literal["broadcast"] = 1
+    one_in: int = 1  # of so many elements of an output, kernels write one and leave the others
 
     @property
     def nbytes(self) -> int:
@@ -155,9 +156,7 @@ class ArraySpec:
 
     def part(self, array: Array, start: int, stop: int) -> Array:
         """Slices [start, stop) of this array, as [stop - start, -1]; a broadcast array whole, in its shape."""
-        if self.split == BROADCAST:
-            return array.reshape(self.shape)
-        return array.reshape(self.split, -1)[start:stop]
+        return array.reshape(self.shape) if self.split == BROADCAST else array.reshape(self.split, -1)[start:stop]
 
     def slices(self, start: int, stop: int) -> tuple[int, int] | None:
         """The slices [first, last) in which elements [start, stop) of the flat array lie; None for all slices."""

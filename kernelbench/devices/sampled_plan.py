@@ -26,6 +26,7 @@ from kernelbench.devices.block_sample import (
     run_first_blocks,
     run_sample,
 )
+from kernelbench.devices.sample_reach import LaunchWrites, bytes_written, can_run_whole, last_shortfall, shortfall
 from kernelbench.devices.written_elements import Integers
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
@@ -62,40 +63,67 @@ class PlanRun:
         machine: Machine,
         steps: Sequence[BoundLaunch],
         arrays: Mapping[str, Allocation],
+        due: Mapping[str, int],  # bytes that kernels should write, by output
         *,
         full: bool,
         strict: bool,
     ) -> None:
-        self._machine, self._steps = machine, steps
+        self._machine, self._steps, self._due = machine, steps, due
         self._outputs = {name: one for name, one in arrays.items() if one.role == "output"}
+        self._nbytes = sum(one.nbytes for one in arrays.values())
         self._temporary = [one for one in arrays.values() if one.role != "input"]
         self._full, self._strict = full or strict, strict
         self._share = min(1.0, WRITTEN_BYTES / max((one.nbytes for one in self._outputs.values()), default=1))
         self._least = LEAST_SLICES if len(steps) > 1 else 1
         self.counters: tuple[LaunchCounters, ...] = ()
         self.sampled = False
+        self._parts: list[LaunchWrites] = []
         self.written: dict[str, Integers] = {}  # by output: sectors written by the last launch that wrote any of it
 
     def __call__(self) -> None:
-        """Run a sample if it can be verified, or if a whole run would be too much work; else run all blocks."""
+        """Run a sample if it can be verified, or if a whole run would be too much work; else run all blocks. Run all,
+        too, if the sample wrote too little: DeviceError if that would be far too much work."""
         self._go_through(self._full)
+        if not self.sampled:
+            return
         few = all(prod(step.launch.grid) <= MOST_BLOCKS for step in self._steps)
-        if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
-            for allocation in self._temporary:
-                allocation.undefine()
-                poison_array(allocation)
-            self._go_through(full=True)
+        work = _instructions(self.counters)
+        if not self._verifiable():
+            if few and work <= WHOLE_WORK:
+                self._run_whole()
+        else:
+            self._make_up(few=few, work=work)
+
+    def _make_up(self, *, few: bool, work: int) -> None:
+        """Run all blocks if the sample wrote too little of an output. `work`: warp instructions; `few`: not too many
+        blocks for it. DeviceError if it is too much, and no earlier launch wrote the rest."""
+        if short := last_shortfall(self._parts, self._due):
+            if few and can_run_whole(work, self._nbytes):
+                self._run_whole()
+                first, note = self.counters[0], f"run whole, because {short}"
+                self.counters = (replace(first, notes=(note, *first.notes)), *self.counters[1:])
+            elif short := shortfall(self._parts, self._due):
+                raise DeviceError(f"{short}; is the grid large enough? --full runs all")
+
+    def _run_whole(self) -> None:
+        for allocation in self._temporary:
+            allocation.undefine()
+            poison_array(allocation)
+        self._go_through(full=True)
 
     def _go_through(self, full: bool) -> None:
-        self.counters, self.sampled, self.written = (), False, {}
+        self.counters, self.sampled, self.written, self._parts = (), False, {}, []
         self._machine.restore_variables()  # a sample may leave tickets and flags in states that no whole launch leaves
         within: Spans | None = None
         for step in self._steps:
             self._unmark(step)
             run = _StepRun(self._machine, step, self._outputs, strict=self._strict, incomplete=self.sampled)
             within = self._run(run, within, full)
-            self.written |= run.written()
+            written = run.written()
+            self.written |= written
             counted = run.counters()
+            amounts = {name: bytes_written(self._outputs[name], sectors) for name, sectors in written.items()}
+            self._parts.append(LaunchWrites(amounts, counted.blocks_run / counted.blocks))
             self.counters += (counted,)
             self.sampled |= counted.blocks_run < counted.blocks
 

@@ -76,6 +76,7 @@ class SimulatedDevice:
         self._machine: Machine | None = None  # made at the first launch, which may have to build the runtime
         self._allocations: dict[int, Allocation] = {}  # by address of their first element
         self._scratch: list[Allocation] = []
+        self._one_in: dict[str, int] = {}  # by array: see ArraySpec
         self._last: PlanRun | None = None
 
     # ---- Memory ----
@@ -85,6 +86,7 @@ class SimulatedDevice:
         for spec in specs:
             allocation = self._memory.allocate(spec.name, spec.nbytes, spec.role)
             allocation.read_only = spec.role == "input"
+            self._one_in[spec.name] = spec.one_in
             array = allocation.view(dtypes.storage(spec.dtype), spec.shape)
             self._allocations[_address(array)] = allocation
             arrays[spec.name] = array
@@ -189,7 +191,8 @@ class SimulatedDevice:
         outputs = {name: one for name, one in allocations.items() if one.role == "output"}
         steps = [self._step(binary, launch, allocations, outputs) for launch in plan.launches]
         self._machine = self._machine or Machine(self._memory)
-        self._last = PlanRun(self._machine, steps, allocations, full=self.full, strict=self.strict)
+        due = {name: one.nbytes // self._one_in[name] for name, one in outputs.items()}
+        self._last = PlanRun(self._machine, steps, allocations, due, full=self.full, strict=self.strict)
         return self._last
 
     def counts(self, executable: Any) -> tuple[LaunchCounters, ...]:

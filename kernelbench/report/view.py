@@ -1,6 +1,5 @@
-"""What all ways of showing a run share: short names of cases, the rows shown, groups of reasons, ratios as text.
-
-Console, charts and page share these, so that all of them use the same names and show the same times.
+"""Short names of cases, the rows shown, groups of reasons, ratios as text: console, charts and page share them, so that
+all use the same names and show the same times.
 """
 
 import re
@@ -165,11 +164,12 @@ def shown_status(status: str, role: str) -> str:
     return AS_EXPECTED if (status, role) == ("wrong", "specimen") else status
 
 
-def right_text(checked: Iterable[tuple[str, str]]) -> str:
-    """`10 of 12 right; 1 wrong; 1 skipped`, from status and role of each."""
+def right_text(checked: Iterable[tuple[str, str]], sampled: int = 0) -> str:
+    """`10 of 12 right; 1 wrong; 1 skipped`, from status and role. `sampled`: right ones of which a sample ran."""
     counts = Counter(shown_status(status, role) for status, role in checked)
-    others = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
-    return "; ".join([f"{counts['ok']} of {counts.total()} right", *others])
+    others = (f"; {count} {status}" for status, count in counts.items() if status != "ok")
+    where = f", {sampled} of them in a sample of the blocks" if sampled else ""
+    return f"{counts['ok']} of {counts.total()} right{where}{''.join(others)}"
 
 
 @dataclass(frozen=True)

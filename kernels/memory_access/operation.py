@@ -27,7 +27,8 @@ def arrays(case: Case) -> tuple[ArraySpec, ...]:
     side, offset, stride = spread(case)
     long, dense = (offset + (case.elements - 1) * stride + 1,), (case.elements,)
     x, y = (long, dense) if side == "load" else (dense, long)
-    return (ArraySpec("x", x, case.dtype, "input"), ArraySpec("y", y, case.dtype, "output"))
+    written = ArraySpec("y", y, case.dtype, "output", one_in=1 if side == "load" else stride)
+    return (ArraySpec("x", x, case.dtype, "input"), written)
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:

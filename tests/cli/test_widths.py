@@ -265,8 +265,8 @@ def test_a_run_of_the_simulator_ends_with_what_it_can_say(at: At) -> None:
     lines = at(terminal.WIDTH, lambda: run.show(found, None)).splitlines()
     (start,) = (number for number, line in enumerate(lines) if line.startswith("No times: "))
     assert lines[start - 2 : start] == [
-        "Outputs: 120 of 150 right; 18 skipped; 12 wrong, as expected.",
-        "107 right rows ran a sample of the blocks. No other block is checked; --full checks all.",
+        "Outputs: 120 of 150 right, 107 of them in a sample of the blocks; 18 skipped; 12 wrong, as expected.",
+        "No other block of these is checked; --full checks all.",
     ]
     assert lines[start].endswith("the counts are above.")
     assert len(lines) - start < 12

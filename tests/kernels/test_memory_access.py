@@ -63,3 +63,8 @@ def test_sectors_of_a_warp(checked, offset, stride, sectors):
         (counters,) = checked("strided", case(256, side, offset, stride)).counters
         spread = {"load": counters.global_load_sectors, "store": counters.global_store_sectors}
         assert spread == {side: 8 * sectors, other: 8 * 4}
+
+
+def test_what_a_stride_leaves_of_an_output_need_not_be_written():
+    assert [spec.one_in for spec in OPERATION.arrays(case(3, "store", 2, 3))] == [1, 3]
+    assert [spec.one_in for spec in OPERATION.arrays(case(3, "load", 2, 3))] == [1, 1]

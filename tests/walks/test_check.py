@@ -111,6 +111,7 @@ def test_one_row_is_no_plural(project: Project, simulator: FakeSimulator, comman
     simulator.ranges = np.array([[0, 8]])
     suite = project.suite("good", "[8]")
     out, _ = ended(0, command("check", suite, "--inputs", "normal", "--device", "simulated"))
+    assert out.startswith("1 of 1 right, 1 of them in a sample of the blocks\n")
     assert "1 of 1 row: only a sample of the blocks was checked" in out
 
 
