@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 40  # of the table, above which right rows are left out
 NOTE = "note: "  # how a race begins that programs rely on
 SAMPLED = "only a sample of the blocks was checked; --full checks all"
+WHOLE = "run whole, because a sample of the blocks wrote too little of an output"
 
 
 @click.command()
@@ -149,7 +150,8 @@ def _reason(one: Result) -> str:
 def _remarks(results: Iterable[Result]) -> Counter[str]:
     """What is said of right rows, with the number of such rows."""
     said = [remark for one in results if one.status == "ok" for remark in one.reason.split("; ") if remark]
-    return Counter(SAMPLED if remark.startswith("sampled ") else remark for remark in said)
+    alike = {"sampled ": SAMPLED, "run whole, ": WHOLE}  # but for their numbers
+    return Counter(next((text for start, text in alike.items() if one.startswith(start)), one) for one in said)
 
 
 def _verdicts(results: Sequence[Result]) -> str:

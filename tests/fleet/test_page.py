@@ -200,7 +200,9 @@ def test_folders_of_runs_are_put_side_by_side(tmp_path: Path, command: Command) 
 
 @pytest.mark.exhaustive
 def test_recorded_gpus_differ_as_the_documents_say(tmp_path: Path, command: Command) -> None:
-    folders = [str(places.RECORDED / gpu) for gpu in ("h200", "h100")]
+    folders = [str(tmp_path / gpu) for gpu in ("h200", "h100")]
+    for folder in map(Path, folders):  # draws and peers have no claims, and most of the rows
+        shutil.copytree(places.RECORDED / folder.name, folder, ignore=shutil.ignore_patterns("draw_*", "peers_*"))
     out = printed(command("report", *folders, "--out", str(tmp_path / "report.html")))
     page, readme = ((places.ROOT / name).read_text() for name in ("docs/many-gpus.md", "README.md"))
     claims, flips = re.match(r"(\d+) of \1 published claims are decided on 2 GPUs; (\d+) verdicts differ", out).groups()

@@ -4,11 +4,13 @@ import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from kernelbench.cli.check import SAMPLED, WHOLE, _remarks
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.records import Arrays, Result
 from kernelbench.walks.check import check
@@ -155,3 +157,9 @@ def test_a_stated_deviation_is_refused_with_its_reason(planted: Project, command
     (refused,) = [one for one in checked(suite) if one.status == "unsupported"]
     assert refused.case.key.endswith("inputs=masked")
     assert refused.reason == "masked inputs: a row of -inf gives 0, as published"
+
+
+def test_remarks_that_differ_in_their_numbers_are_one() -> None:
+    reasons = [f"sampled {number} of 90 blocks; run whole, because {number}" for number in (1, 2)]
+    rows: Any = [SimpleNamespace(status="ok", reason=reason) for reason in reasons]
+    assert _remarks(rows) == {SAMPLED: 2, WHOLE: 2}
