@@ -112,7 +112,7 @@ def _headline(results: Sequence[Result], own: Collection[Path]) -> list[str]:
 
 
 def _show_rows(results: Sequence[Result], *, every: bool) -> None:
-    """The table, of many rows only those that are not right, and the reasons."""
+    """The table, without right rows where there are many, and the reasons."""
     from kernelbench.report.tables import check_table, reasons_table
     from kernelbench.report.view import case_labels, grouped_reasons, shown_status
 

@@ -143,7 +143,7 @@ class ArraySpec:
     largest: float = 1.0  # largest magnitude of `large` inputs
     row: tuple[int, int] = (1, 1)  # for `masked`: elements of a row, and the distance between them
     split: int | Literal["broadcast"] = 1
-    one_in: int = 1  # of so many elements of an output, kernels write one and leave the others
+    one_in: int = 1  # kernels write one of so many elements of an output and leave the others
 
     @property
     def nbytes(self) -> int:

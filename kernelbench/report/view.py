@@ -165,7 +165,7 @@ def shown_status(status: str, role: str) -> str:
 
 
 def right_text(checked: Iterable[tuple[str, str]], sampled: int = 0) -> str:
-    """`10 of 12 right; 1 wrong; 1 skipped`, from status and role. `sampled`: right ones of which a sample ran."""
+    """`10 of 12 right; 1 wrong; 1 skipped`, from status and role. `sampled`: right rows of which a sample ran."""
     counts = Counter(shown_status(status, role) for status, role in checked)
     others = (f"; {count} {status}" for status, count in counts.items() if status != "ok")
     where = f", {sampled} of them in a sample of the blocks" if sampled else ""
