@@ -13,6 +13,7 @@
 //   GANG, TICKETS    1 where a co-resident group, or blocks that read tiles twice, exchange sums; else 0
 //   STRIPS           strips of a slab per block, where there are several
 //   EXACT            see axis_tiles.cuh;  MOST_UNITS: tickets.cuh
+//   DIM, INNER, COLUMNS, ROWS  of an AxisView, the last two of a tile; without them, a kernel takes its parameters
 //   SEGMENT, GROUP, FOLD, CLUSTER, WAYS, JOIN_CHUNK  see axis_columns.cuh
 #pragma once
 
@@ -53,6 +54,12 @@ static_assert(GANG + TICKETS + (CLUSTER > 1) <= 1, "blocks exchange sums in one 
 #define STRIPS 1
 #endif
 
+#ifdef DIM
+#define EXTENTS DIM, INNER, COLUMNS, (INNER + COLUMNS - 1) / COLUMNS, ROWS, (DIM + ROWS - 1) / ROWS
+#else
+#define EXTENTS dim, inner, width, strips, rows, parts
+#endif
+
 struct Tile {
   static constexpr int Layout = LAYOUT, PackBytes = PACK_BYTES, Loads = LOADS, Stores = STORES;
   static constexpr int Packs = PACKS, SharedPacks = SLOTS, Strips = STRIPS, Wide = WIDE, High = HIGH;
@@ -66,7 +73,7 @@ struct Tile {
 };
 
 #define VIEW_PARAMETERS long long outer, int dim, long long inner, int width, int strips, int rows, int parts
-#define VIEW {outer, dim, inner, width, strips, rows, parts}
+#define VIEW {outer, EXTENTS}
 
 #if TICKETS
 #define DEFINE(dtype, T)                                                                                              \

@@ -42,6 +42,14 @@ def test_choices_are_those_of_the_table():
     assert tile_choices.differences() == []
 
 
+def test_a_kernel_of_a_small_array_alone_is_compiled_for_its_extents(h200):
+    def known(shape):
+        return {"DIM", "INNER", "COLUMNS", "ROWS"} & dict(planned(shape, h200).defines).keys()
+
+    assert len(known((364, 21, 578))) == 4
+    assert not known((562, 8, 44805)), "shapes share a binary where a launch takes long"
+
+
 def tiles_of(this, device):
     return [one for one in axis_candidates(this, device) if isinstance(one, Tile)]
 
