@@ -136,7 +136,7 @@ def suites() -> list[Drawn]:
         Drawn("draw_rows_unseen", 13, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
         Drawn(
             "draw_axis_unseen",
-            14,
+            15,
             "Log-softmax of views drawn at random, not looked at",
             unseen,
             False,
