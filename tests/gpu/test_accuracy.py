@@ -42,7 +42,7 @@ def problems(rows: list[Row]) -> list[str]:
 
 
 def test_every_kernel_has_techniques_and_every_operation_candidates() -> None:
-    found = techniques(KNOWN["h200"], DTYPES)
+    found = techniques(KNOWN["h200"], ("float32",))  # of one type, which all have
     taken = {(one.case.operation, one.implementation.name) for one in found}
     assert taken == {(operation, one.name) for operation, own in ours(CATALOG) for one in own}
     for operation, name in product(("softmax", "log_softmax"), ("one_read_rows", "one_read_axis")):

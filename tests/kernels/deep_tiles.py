@@ -9,6 +9,8 @@ from kernelbench.core.records import Case, DeviceProperties, LaunchPlan
 from kernels.softmax_family.axis_plans import tile_plan
 from kernels.softmax_family.axis_tiles import LOAD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
 
+EXTENTS = ("DIM", "INNER", "COLUMNS", "ROWS")  # of a view and a tile, where they are constants of a kernel
+
 PARTS = 3  # of dim, where blocks share it
 PACKS, SHARED_PACKS = 2, 3  # of a thread
 
@@ -75,8 +77,11 @@ def tile_for(form: str, exchange: str, case: Case) -> Tile:
 
 
 def planned(form: str, exchange: str) -> Callable[[Case, DeviceProperties], LaunchPlan]:
+    """The plan of a small view by a kernel that takes the extents as parameters, as those of large views do."""
+
     def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
         name = f"{case.operation}_one_read_axis"
-        return tile_plan(name, case, device, tile_for(form, exchange, case), ahead=0)  # results follow at once
+        found = tile_plan(name, case, device, tile_for(form, exchange, case), ahead=0)  # results follow at once
+        return replace(found, defines=tuple(one for one in found.defines if one[0] not in EXTENTS))
 
     return plan
