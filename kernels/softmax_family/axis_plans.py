@@ -99,7 +99,7 @@ def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
     hint = int(case.elements * tile.itemsize <= device.l2_bytes)  # of row_packs.cuh: evict first
     defines = (*defines_of(tile, view), ("LOADS", hint), ("STORES", hint))
-    if hint:  # these are over so soon that it counts when a kernel begins, and it need not wait for its parameters
+    if hint:  # such a launch is so short that waiting for parameters counts, so its kernel knows the extents
         defines += (("DIM", view.dim), ("INNER", view.inner), ("COLUMNS", tile.width), ("ROWS", tile.rows))
     return LaunchPlan((launch,), defines, scratch, (reason, shared))
 
