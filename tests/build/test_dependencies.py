@@ -91,8 +91,8 @@ def test_an_endless_header_costs_its_kernel_alone_and_is_told(
     monkeypatch.setattr(compiler_limits, "MEMORY_BYTES", 2**29)
     monkeypatch.setattr(compiler_limits, "FILE_BYTES", 2**22)
     bad, good = kernel('#include "/dev/zero"\n', "bad"), kernel(f"#define VALUE 1\n{BODY}", "good")
-    bomb = "".join(f"#define A{n + 1} A{n} A{n} A{n} A{n} A{n} A{n} A{n} A{n}\n" for n in range(9))
-    large = kernel(f"#define A0 abcdefgh\n{bomb}A9\n", "large")
+    bomb = "".join(f"#define A{n + 1} A{n} A{n} A{n} A{n} A{n} A{n} A{n} A{n}\n" for n in range(7))
+    large = kernel(f"#define A0 abcdefgh\n{bomb}A7\n", "large")  # 19 MB: a file too large, in little memory
     results = build([bad, good, large], nvcc, tmp_path / "cache")
     assert isinstance(results[good], Binary)
     assert "out of memory allocating" in str(results[bad])
