@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from kernelbench import Case, DeviceProperties, Unsupported, dtypes
-from .axis_cuts import SMALL_VIEW, WIDEST, all_cuts, long_cuts
+from .axis_cuts import WIDEST, all_cuts, is_small, long_cuts
 from .axis_grids import grid_of, lead_of, resident_blocks_of_gpu
 from .axis_tiles import (
     BOUND,
@@ -31,9 +31,9 @@ from .slab_plans import THREADS, Slabs, small_slabs
 
 MOST = 40
 FEWER_PACKS = (2, 4)  # per thread
-# Most registers of a thread for the packs of two strips: of views beyond SMALL_VIEW bytes, and up to there. By 16
-# registers, the large [562, 8, 44805] of float32 took 12 % longer than by one strip at a time.
-STRIPS_WORDS = (10, 16)
+# Most registers of a thread for the packs of two strips, of small and of large views: with 16, the large
+# [562, 8, 44805] of float32 took 12 % longer than with one strip at a time.
+SMALL_STRIPS_WORDS, LARGE_STRIPS_WORDS = 16, 10
 LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
 # (threads, packs in registers, most packs), by itemsize, the rest in shared memory: for long dim; then for rows that
 # begin anywhere.
@@ -139,8 +139,8 @@ def two_strips(tile: Tile, view: View) -> Tile | None:
     """The tile with a second strip, where one strip of few rows asks memory for too little at once."""
     if tile.group != 1 or tile.pack_bytes == PACK or tile.packs != view.dim or tile.width == view.inner:
         return None
-    small = view.outer * view.dim * view.inner * tile.itemsize <= SMALL_VIEW
-    if 2 * tile.packs * tile.registers > STRIPS_WORDS[small]:
+    most = SMALL_STRIPS_WORDS if is_small(view, tile.itemsize) else LARGE_STRIPS_WORDS
+    if 2 * tile.packs * tile.registers > most:
         return None
     two = replace(tile, more_strips=1)
     return replace(two, bound=unaligned_bound(two))

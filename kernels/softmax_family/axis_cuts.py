@@ -15,6 +15,10 @@ LEAST_STRIP_BYTES, MOST_STRIP_BYTES = 4096, 64 * 1024  # of all of dim
 SMALL_VIEW = 2**24  # bytes of a view up to which packs of fewer than 16 bytes are tried for any rows: more threads
 
 
+def is_small(view: View, itemsize: int) -> bool:
+    return view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW
+
+
 def usual_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """Cuts into packs, the best for memory first; none for long rows that are not whole packs."""
     per_pack, row = PACK // itemsize, view.inner * itemsize
@@ -70,7 +74,7 @@ def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     of few rows, which need more threads, into smaller packs too. Large views of many rows are not cut into packs of 2
     bytes."""
     largest = narrow_pack(view, itemsize) if view.inner * itemsize % PACK else PACK
-    small, few = view.outer * view.dim * view.inner * itemsize <= SMALL_VIEW, view.dim <= MOST_LOADS
+    small, few = is_small(view, itemsize), view.dim <= MOST_LOADS
     any_pack = small and few and not view.fold
     for nbytes in (8, 4, 2):
         if nbytes > largest or nbytes < itemsize or not (any_pack or nbytes == largest):

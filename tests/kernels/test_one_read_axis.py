@@ -51,6 +51,15 @@ def test_a_kernel_of_a_small_array_alone_is_compiled_for_its_extents(h200):
     assert not known((562, 8, 44805)), "shapes share a binary where a launch takes long"
 
 
+def test_two_strips_of_large_views_take_fewer_registers(h200):
+    def has_two(shape):
+        return any(one.more_strips for one in tiles_of(case(shape), h200))
+
+    assert has_two((2, 8, 4805))
+    assert has_two((562, 4, 44805))
+    assert not has_two((562, 8, 44805))
+
+
 def tiles_of(this, device):
     return [one for one in axis_candidates(this, device) if isinstance(one, Tile)]
 
