@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -113,9 +114,10 @@ def sanitizer_block() -> str:
 
 def hardware_block() -> str:
     """What the simulator counts against what Nsight Compute counted: equal figures by metric, then every difference."""
-    if not (SIMULATOR / "agreement.csv").is_file():
+    if not (SIMULATOR / "agreement.csv.gz").is_file():
         return ""
-    rows, outputs = (list(csv.DictReader((SIMULATOR / name).open())) for name in ("agreement.csv", "outputs.csv"))
+    texts = (gzip.decompress((SIMULATOR / f"{name}.csv.gz").read_bytes()) for name in ("agreement", "outputs"))
+    rows, outputs = (list(csv.DictReader(text.decode().splitlines())) for text in texts)
     state = json.loads((SIMULATOR / "environment.json").read_text())
     kernels = {(row["entry"], row["grid"], row["block"], row["trial"]) for row in rows}
     lines = [

@@ -1,8 +1,8 @@
 """Packs recorded runs, so that a checkout stays small: `python docs/pack_runs.py`, after runs were recorded.
 
 results.csv becomes results.csv.gz, and samples.csv.gz one gzip member, a quarter smaller than one per case and
-implementation. So are times of candidates, model/*.csv. Contents stay as they were recorded. zopfli's gzip files are a
-tenth smaller than gzip's own; it takes seconds for each.
+implementation. Times of candidates and counts of a GPU become .csv.gz too. Contents stay as they were recorded.
+zopfli's gzip files are a tenth smaller than gzip's own; it takes seconds for each.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from zopfli.gzip import compress
 from kernelbench.core import places, writing
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import PACKED_RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE
+
+OTHER = ("*/model/*.csv", "*/simulator/*.csv")  # that no command reads as a run
 
 
 def pack(run: Path) -> bool:
@@ -38,7 +40,8 @@ if __name__ == "__main__":
     for folder in shipped_runs():
         if pack(folder):
             print(f"{folder.relative_to(places.ROOT)}: packed")
-    for times in places.RECORDED.glob("*/model/*.csv"):
-        writing.write_whole(times.with_name(f"{times.name}.gz"), packed(times.read_bytes()))
-        times.unlink()
-        print(f"{times.relative_to(places.ROOT)}: packed")
+    for pattern in OTHER:
+        for table in places.RECORDED.glob(pattern):
+            writing.write_whole(table.with_name(f"{table.name}.gz"), packed(table.read_bytes()))
+            table.unlink()
+            print(f"{table.relative_to(places.ROOT)}: packed")

@@ -18,20 +18,38 @@ ELEMENTWISE = ("relu", "multiply", "dropout_add", "relu_grad", "bias_add")
 MOST_CASES = 30  # of a table: a sweep has a page of its own
 SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy, or this ratio to the best peer
 DRAWS = "draw_"  # what the names of suites drawn at random begin with
+SHOWN = "h100"  # the folder of the GPU whose tables the page shows
+BOTH = ("peers_log_softmax", "draw_rows_unseen", "draw_axis_unseen")  # by today's choice on two GPUs
+LITTLE_BEHIND = 0.98
 FAR_BEHIND = 0.95  # of a run with more cases, only those below this ratio to the best peer have a line
 
 
 def peers_blocks(results: Path = RESULTS) -> Mapping[str, str]:
     """A block for each recorded suite, and one for what element-wise ones say first."""
-    runs = newest_runs(results)
+    runs = shown_runs(results)
     blocks = {name: peers_block(run) for name, run in runs.items()}
-    return {**blocks, "elementwise": elementwise_block(runs), "short": short_block(runs)}
+    both = both_gpus_block(results)
+    return {**blocks, "elementwise": elementwise_block(runs), "short": short_block(runs), "both_gpus": both}
 
 
-def newest_runs(results: Path) -> Mapping[str, Run]:
-    """The newest run of each suite in RESULTS/<gpu>/peers, whichever GPU it is of, by name."""
-    found = [read_run(path.parent) for path in results.glob("*/peers/*/environment.json")]
-    return {run.suite: run for run in sorted(found, key=lambda run: (run.suite, str(run.environment["started"])))}
+def shown_runs(results: Path) -> Mapping[str, Run]:
+    """The runs in RESULTS/h100/peers, and of suites that were not recorded there, those of other GPUs, by suite."""
+    found = {path.parent for path in results.glob("*/peers/*/environment.json")}
+    found -= {path for path in found if path.parts[-3] != SHOWN and results / SHOWN / "peers" / path.name in found}
+    return {run.suite: run for run in map(read_run, sorted(found))}
+
+
+def both_gpus_block(results: Path) -> str:
+    """A line per suite of BOTH and GPU: how often the best peer is ahead, and by how much."""
+    lines = ["| suite | GPU | cases | ahead, mean | least | a peer is ahead by 2 % | by 5 % |"]
+    lines.append("|---|---|--:|--:|--:|--:|--:|")
+    for name in BOTH:
+        for run in map(read_run, sorted(path.parent for path in results.glob(f"*/peers/{name}/environment.json"))):
+            ahead = [pair.ahead for pair in peers.peer_cases(run)]
+            ratios = (view.ratio_text(geometric_mean(ahead)), view.ratio_text(min(ahead)))
+            behind = (str(sum(one < limit for one in ahead)) for limit in (LITTLE_BEHIND, FAR_BEHIND))
+            lines.append(f"| `{name}` | {run.device} | {len(ahead)} | {' | '.join((*ratios, *behind))} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def elementwise_block(runs: Mapping[str, Run]) -> str:

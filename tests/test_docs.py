@@ -121,7 +121,7 @@ def test_a_difference_that_is_rounded_to_zero_has_no_sign(make: ModuleType) -> N
 
 def test_short_cases_of_the_draws_are_counted(make: ModuleType) -> None:
     blocks = make.peers_blocks
-    said = blocks.short_block(blocks.newest_runs(blocks.RESULTS)).partition("\n")[0]
+    said = blocks.short_block(blocks.shown_runs(blocks.RESULTS)).partition("\n")[0]
     assert re.search(r" on \d+ of \d+ cases of the suites .* on \d+ of the \d+ cases of the draws: ", said)
     assert said.endswith("The table leaves the draws out:")
     assert blocks.short_block({}) == ""

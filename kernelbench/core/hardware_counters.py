@@ -13,7 +13,7 @@ _GLOBAL, _LOCAL = "_pipe_lsu_mem_global_op_", "_pipe_lsu_mem_local_op_"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
 # The same accesses counted from their addresses. On an H200, the pipe's count is what instructions need in small
 # launches, and about 1 % more in a kernel that fills the GPU. The count from addresses is 6 where the pipe takes 4, for
-# loads of 16 bytes with few lanes on (results/h200/simulator/hardware.csv).
+# loads of 16 bytes with few lanes on (results/h200/simulator/hardware.csv.gz).
 _WAVEFRONTS_BY_ADDRESS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
 
 

@@ -1,6 +1,5 @@
 """The simulator counts and computes what this GPU does, or the machine code says why not."""
 
-import csv
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.simt.hardware import agreement
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
@@ -25,9 +26,7 @@ def test_counters_and_outputs_agree_with_this_gpu(device: Any, compiler: Any, tm
     if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
         pytest.skip("the driver gives performance counters to administrators only")
     assert done.returncode == 0, done.stderr[-4000:]
-    rows, outputs = (
-        list(csv.DictReader((tmp_path / name).read_text().splitlines())) for name in ("agreement.csv", "outputs.csv")
-    )
+    rows, outputs = (agreement.read(tmp_path / name) for name in ("agreement.csv", "outputs.csv"))
     assert len({row["trial"] for row in rows}) >= 60
     unexplained = [row for row in rows if row["equal"] != "True" and not row["note"]]
     assert unexplained == []

@@ -1,6 +1,5 @@
 """The pass under Nsight Compute, with a program in its place and reports made of plain objects."""
 
-import csv
 import io
 import json
 import math
@@ -26,6 +25,7 @@ from kernelbench.measure.profiling.ncu_target import Item, ProfileJob, launch_al
 from kernelbench.measure.profiling.probe import HostProbe
 from tests.conftest import Project
 from tests.fake_gpu import FakeDevice, raising
+from tests.simt.hardware import agreement
 
 CASES = [Case("softmax", (4, columns), -1, "float32") for columns in (8, 16)]
 
@@ -113,10 +113,9 @@ def test_of_two_counts_that_err_upwards_the_smaller_is_taken(pipe: Any, by_addre
 
 
 def test_the_smaller_count_of_wavefronts_is_the_simulators_in_all_that_an_h200_counted() -> None:
-    with (RECORDED / "hardware.csv").open(newline="") as file:
-        hardware = {(row["trial"], row["launch"]): row for row in csv.DictReader(file)}
-    with (RECORDED / "agreement.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["metric"] in WAVEFRONTS and not row["note"]]
+    hardware = {(row["trial"], row["launch"]): row for row in agreement.read(RECORDED / "hardware.csv")}
+    recorded = agreement.read(RECORDED / "agreement.csv")
+    rows = [row for row in recorded if row["metric"] in WAVEFRONTS and not row["note"]]
     larger = Counter[str]()
     for row in rows:
         metric, of = HARDWARE_METRICS[WAVEFRONTS[row["metric"]]], hardware[row["trial"], row["launch"]]

@@ -1,6 +1,5 @@
 """Whole kernels: what an H200 counted and computed, as recorded, against what the simulator does now."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,7 @@ RECORD = Path(__file__).resolve().parents[2] / "results" / "h200" / "simulator"
 
 
 def recorded(name: str) -> list[dict[str, str]]:
-    if not (RECORD / name).is_file():
-        pytest.skip(f"{name} was not recorded yet: python tests/gpu/ncu_agreement.py results/h200/simulator")
-    with (RECORD / name).open(newline="") as file:
-        return list(csv.DictReader(file))
+    return agreement.read(RECORD / name)
 
 
 @pytest.mark.exhaustive

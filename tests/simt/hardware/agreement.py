@@ -1,6 +1,7 @@
 """What a GPU counted and computed against what the simulator counts and computes, launch by launch."""
 
 import csv
+import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -44,9 +45,15 @@ def hardware_metrics() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(name for names, _ in METRICS.values() for name in names), *ALSO]))
 
 
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a file that write() wrote; once docs/pack_runs.py has packed it, of `path`.gz."""
+    packed = path.with_name(f"{path.name}.gz")
+    text = path.read_text() if path.is_file() else gzip.decompress(packed.read_bytes()).decode()
+    return list(csv.DictReader(text.splitlines()))
+
+
 def read_hardware(path: Path) -> Hardware:
-    with path.open(newline="") as file:
-        return {(row["trial"], int(row["launch"])): row for row in csv.DictReader(file)}
+    return {(row["trial"], int(row["launch"])): row for row in read(path)}
 
 
 def compare(
