@@ -127,6 +127,14 @@ def test_short_cases_of_the_draws_are_counted(make: ModuleType) -> None:
     assert blocks.short_block({}) == ""
 
 
+def test_the_page_shows_one_gpu_and_compares_suites_of_two(make: ModuleType, tmp_path: Path) -> None:
+    blocks = make.peers_blocks
+    assert {run.device for run in blocks.shown_runs(blocks.RESULTS).values()} == {"NVIDIA H100 80GB HBM3"}
+    gpus = [line.split(" | ")[1] for line in blocks.both_gpus_block(blocks.RESULTS).splitlines()[2:]]
+    assert gpus == ["NVIDIA H100 80GB HBM3", "NVIDIA H200"] * len(blocks.BOTH)
+    assert blocks.both_gpus_block(tmp_path) == ""
+
+
 def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> None:
     marked = re.findall(r"made by docs/make\.py: (\w+)", (ROOT / "README.md").read_text())
     assert sorted(marked) == sorted([*make.readme_blocks.readme_blocks(tmp_path / "no run"), "summary"])

@@ -1,6 +1,8 @@
 """The GPU of this machine, kernels compiled for it, and one case run on it."""
 
 import fcntl
+import os
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -34,9 +36,10 @@ class Silent:
 @contextmanager
 def locked(name: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
     """A lock between processes that run tests side by side: one at a time, so that the others find built what the first
-    has built; with LOCK_SH, several."""
+    has built; with LOCK_SH, several. Those that see other GPUs do not wait for each other."""
     places.locks().mkdir(parents=True, exist_ok=True)
-    with (places.locks() / f"kernelbench-tests-{name}.lock").open("w") as file:
+    gpus = re.sub(r"\W", "-", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
+    with (places.locks() / f"kernelbench-tests-{name}-{gpus}.lock").open("w") as file:
         fcntl.flock(file, how)
         yield
 

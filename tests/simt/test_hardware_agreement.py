@@ -1,5 +1,6 @@
 """Whole kernels: what an H200 counted and computed, as recorded, against what the simulator does now."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,13 @@ RECORD = Path(__file__).resolve().parents[2] / "results" / "h200" / "simulator"
 
 def recorded(name: str) -> list[dict[str, str]]:
     return agreement.read(RECORD / name)
+
+
+def test_a_packed_table_is_read_unless_a_newer_one_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "hardware.csv.gz").write_bytes(gzip.compress(b"trial,launch\nold,0\n"))
+    assert agreement.read(tmp_path / "hardware.csv") == [{"trial": "old", "launch": "0"}]
+    agreement.write(tmp_path / "hardware.csv", [{"trial": "new", "launch": "1"}])
+    assert agreement.read(tmp_path / "hardware.csv") == [{"trial": "new", "launch": "1"}]
 
 
 @pytest.mark.exhaustive
