@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.options import CHOICE, DEVICE, FORM, FULL, INPUTS, MEASURING, SUITES, request_of
-from kernelbench.cli.terminal import NOTHING_VERIFIED, console, headline, say, tell, warn
+from kernelbench.cli.terminal import NOTHING_VERIFIED, console, headline_on_terminal, say, tell, warn
 from kernelbench.core.units import number_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _record(one: Result) -> dict[str, Any]:
 
 def show(results: Sequence[Result], own: Collection[Path] = (), *, strict: bool = False, every: bool = False) -> None:
     """`own`: the files of --cu, whose results come first."""
-    with headline(*_headline(results, own)):
+    with headline_on_terminal(*_headline(results, own)):
         _show_rows(results, every=every)
         for remark, count in _remarks(results).items():
             say(f"{count} of {number_of(len(results), 'row')}: {remark}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernelbench.cli.options import FORM, ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
-from kernelbench.cli.terminal import console, headline, say, tell, warn
+from kernelbench.cli.terminal import console, headline_on_terminal, say, tell, warn
 from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
 
     chosen = _selected_rows(answer, caches, only)
     out = console()
-    with headline(*summary.run_headline(answer.run, answer.comparison, answer.verdicts)):
+    with headline_on_terminal(*summary.run_headline(answer.run, answer.comparison, answer.verdicts)):
         tell(f"Comparing within {which}", limits_line(answer.run), "")
         out.print(comparison_table(chosen, answer.run))
         if beside := peer_texts.table(answer.run):
@@ -167,7 +167,7 @@ def _show_two(changes: Changes, form: str, least: float | None, *, every: bool) 
         if form in made and lines:
             warn("\n".join(lines))
         return
-    with headline(changes_table.counts_text(changes), *lines):
+    with headline_on_terminal(changes_table.counts_text(changes), *lines):
         tell(f"First:  {changes.first}", f"Second: {changes.second}")
         tell(*(f"Differs: {one}" for one in changes.differences), "")
         console().print(changes_table.changes_table(changes, every=every))

@@ -97,7 +97,7 @@ def _show(found: Iterable[CaseExplanation], form: str, printing: Callable[[], Ab
         with printing():
             for part in explanation.case_parts(one, f"{one.suite}: {one.case}"):
                 out.print(part)
-            for part in hardware.hardware_parts(one.launches, one.unavailable):
+            for part in hardware.printed_hardware_counters(one.launches, one.unavailable):
                 out.print(part)
             for line in hardware.hand_offs(one.suite, one.launches):
                 say(line)  # whole, to be copied

@@ -48,7 +48,7 @@ def window_width(stream: TextIO) -> int:
 
 
 @contextmanager
-def headline(*sentences: str) -> Iterator[None]:
+def headline_on_terminal(*sentences: str) -> Iterator[None]:
     """Tell the sentences, and once more at the end where what is printed has more lines than the window."""
     printed = _CountingLines(sys.stdout)
     with redirect_stdout(cast(TextIO, printed)):

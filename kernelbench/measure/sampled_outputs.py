@@ -49,7 +49,7 @@ def row_ranges(written: Mapping[str, Written], outputs: Arrays, split: int, row_
     return _merged(np.concatenate(rows), GAP_ELEMENTS // row_elements)
 
 
-def pieces(ranges: Iterable[tuple[int, int]], rows_at_a_time: int, most_rows: int) -> Iterator[tuple[int, int]]:
+def sampled_ranges(ranges: Iterable[tuple[int, int]], rows_at_a_time: int, most_rows: int) -> Iterator[tuple[int, int]]:
     """Ranges of rows cut into pieces. If there are too many rows: the first, the last and evenly spread pieces."""
     cut = [(at, min(at + rows_at_a_time, stop)) for start, stop in ranges for at in range(start, stop, rows_at_a_time)]
     rows = sum(stop - start for start, stop in cut)

@@ -220,7 +220,7 @@ def _sampled_parts(data: CaseData, outputs: Arrays, written: Mapping[str, Writte
     split, row = data.split, _row_elements(data)
     ranges = sampled_outputs.row_ranges(written, outputs, split, row)
     step, most = max(1, _slice_elements(data) // row), max(1, sampled_outputs.MOST_ELEMENTS // row)
-    for start, stop in sampled_outputs.pieces(ranges.tolist(), step, most):
+    for start, stop in sampled_outputs.sampled_ranges(ranges.tolist(), step, most):
         yield SliceRange(start, stop, split)
 
 

@@ -45,7 +45,9 @@ def _seconds(one: CandidateTime) -> float:
     return one.seconds
 
 
-def with_quantities(times: Sequence[CandidateTime], device: DeviceProperties, catalog: Catalog) -> list[Sample]:
+def candidates_with_quantities(
+    times: Sequence[CandidateTime], device: DeviceProperties, catalog: Catalog
+) -> list[Sample]:
     """Each time with its candidate's quantities; those of candidates that are no longer listed are left out."""
     listed: dict[tuple[str, str], Mapping[str, Mapping[str, float]]] = {}
     found = []

@@ -38,7 +38,7 @@ def agreement_sentences(launches: Sequence[CountedLaunch], about: Mapping[str, A
     ]
 
 
-def hardware_parts(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[RenderableType]:
+def printed_hardware_counters(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[RenderableType]:
     """What `explain --measured` adds to a case; nothing if it was not asked for."""
     from rich.text import Text
 

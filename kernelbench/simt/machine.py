@@ -24,7 +24,7 @@ from kernelbench.simt.prepared import (
     PreparedProgram,
     chosen_blocks,
     launch_configuration,
-    pack_arguments,
+    parameter_block,
     together_of,
 )
 
@@ -124,7 +124,7 @@ class Machine:
             if sampled or strict:
                 for one in self.memory.allocations:
                     one.track()
-            call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
+            call = _Call(prepared, extent, parameter_block(program, arguments), chosen, self.memory)
             call.launch.budget, call.launch.stack_bytes = budget, stack_bytes
             if heap is not None:
                 call.launch.heap, call.launch.heap_bytes = heap[0].address, heap[0].nbytes

@@ -165,7 +165,7 @@ def axis_limits(largest: Sequence[int]) -> str:
     return ", ".join(f"1 to {most} along {axis}" for axis, most in zip("xyz", largest, strict=True))
 
 
-def pack_arguments(program: Program, arguments: Sequence[Any]) -> bytes:
+def parameter_block(program: Program, arguments: Sequence[Any]) -> bytes:
     """The parameter block; DeviceError if the number or the sizes of the arguments are wrong."""
     if len(arguments) != len(program.parameters):
         raise DeviceError(f"kernel {program.name}: {len(arguments)} arguments for {len(program.parameters)} parameters")

@@ -10,7 +10,7 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.cost_constants import delete_fitted, fitted_model, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit
-from kernelbench.planning.timed_candidates import tuned_entries, with_quantities
+from kernelbench.planning.timed_candidates import candidates_with_quantities, tuned_entries
 from kernelbench.planning.tuned import constants_file, table_file_name, write_table
 from kernelbench.runs.candidate_times import read_times
 from kernelbench.runs.environment import utc_now
@@ -56,7 +56,7 @@ def fit_models(
             raise InputError(f"{path}: times of {', '.join(sorted(gpus)) or 'no GPU'}; expected those of one GPU")
         (gpu,) = gpus
         properties = _properties(gpu, here, path)
-        samples = with_quantities(times, properties, catalog)
+        samples = candidates_with_quantities(times, properties, catalog)
         found = fit(model, samples)
         place, date = constants_file(folder, gpu, model), utc_now()
         kept = place if found.is_better else None

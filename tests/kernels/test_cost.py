@@ -9,7 +9,7 @@ from kernelbench.core import places
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.cost_fit import GAIN, constants, shares_with
-from kernelbench.planning.timed_candidates import with_quantities
+from kernelbench.planning.timed_candidates import candidates_with_quantities
 from kernelbench.runs.candidate_times import read_times
 from kernels.softmax_family.axis_candidates import axis_candidates
 from kernels.softmax_family.axis_tiles import Tile
@@ -152,7 +152,7 @@ def test_arrays_of_candidates_cost_what_each_does_alone():
 def timed(gpu):
     """The candidates whose times were recorded on a GPU, with their quantities."""
     (path,) = (places.RECORDED / gpu / "model").glob("*.softmax.csv.gz")
-    return with_quantities(read_times(path), KNOWN[gpu], CATALOG)
+    return candidates_with_quantities(read_times(path), KNOWN[gpu], CATALOG)
 
 
 @pytest.mark.parametrize(("gpu", "cases", "near", "far", "mean"), [

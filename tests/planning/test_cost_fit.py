@@ -20,7 +20,7 @@ from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.cost_constants import Fitted, read_fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit, loss_shares, shares_with
 from kernelbench.planning.cost_fit import constants as constants_of
-from kernelbench.planning.timed_candidates import tuned_entries, with_quantities
+from kernelbench.planning.timed_candidates import candidates_with_quantities, tuned_entries
 from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.suite import find_suite, read_suite
 from tests.catalog import catalog
@@ -204,7 +204,7 @@ def test_times_are_read_as_they_were_written_and_mistakes_are_named(tmp_path: Pa
 def test_quantities_are_those_of_the_listed_candidate_and_times_of_others_are_left_out() -> None:
     gone = replace(times()[1], values="held 1, lanes 3")
     strange = replace(times()[1], kernel="softmax/gone")
-    found = with_quantities([*times()[:3], gone, strange], GPU, CATALOG)
+    found = candidates_with_quantities([*times()[:3], gone, strange], GPU, CATALOG)
     assert found == list(samples()[:3])
 
 

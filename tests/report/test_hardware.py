@@ -18,7 +18,7 @@ ALONE = CountedLaunch(CASE, "naive", 1, "n", None, None, simulated={"global_load
 
 
 def test_the_simulators_count_stands_beside_where_it_differs_and_alone_in_brackets() -> None:
-    text = printed(*hardware.hardware_parts([ONE, ALONE], ""), width=250)
+    text = printed(*hardware.printed_hardware_counters([ONE, ALONE], ""), width=250)
     assert "75 (100)" in text
     assert "(12.3 k)" in text
     assert "100 (100)" not in text
@@ -28,10 +28,10 @@ def test_the_simulators_count_stands_beside_where_it_differs_and_alone_in_bracke
 
 
 def test_without_the_hardware_the_reason_comes_first_and_counts_are_labelled() -> None:
-    text = printed(*hardware.hardware_parts([ALONE], "no GPU here"), width=250)
+    text = printed(*hardware.printed_hardware_counters([ALONE], "no GPU here"), width=250)
     assert text.startswith(" Hardware counters were not read: no GPU here.\nCounters of the simulator, in brackets")
     assert "(12.3 k)" in text
-    assert list(hardware.hardware_parts([], "")) == []
+    assert list(hardware.printed_hardware_counters([], "")) == []
 
 
 def test_the_summary_has_numbers_of_counters_and_seconds() -> None:
