@@ -16,7 +16,7 @@ from kernelbench.core import places, writing
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import PACKED_RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE
 
-OTHER = ("*/model/*.csv", "*/simulator/*.csv")  # that no command reads as a run
+TABLES = ("*/model/*.csv", "*/simulator/*.csv")  # recorded tables that are no runs
 
 
 def pack(run: Path) -> bool:
@@ -40,7 +40,7 @@ if __name__ == "__main__":
     for folder in shipped_runs():
         if pack(folder):
             print(f"{folder.relative_to(places.ROOT)}: packed")
-    for pattern in OTHER:
+    for pattern in TABLES:
         for table in places.RECORDED.glob(pattern):
             writing.write_whole(table.with_name(f"{table.name}.gz"), packed(table.read_bytes()))
             table.unlink()
