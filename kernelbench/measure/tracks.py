@@ -16,7 +16,7 @@ LONG_S = 1e-3  # above this, one pilot sample is enough, and a few samples that 
 # When the time of a case is up, a row of at least GRAPH_BELOW_S whose interval is still this many times too wide goes
 # on without the others, for the same time again and up to this many times the samples.
 POOR_WIDTHS, MORE_SAMPLES = 2, 4
-BESIDE_GRAPH_WIDTH = 0.05  # of the interval of cold events, where a graph times the same kernel: that time is compared
+BESIDE_GRAPH_WIDTH = 0.02  # of the interval of cold events, where a graph times the same kernel: that time is compared
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,11 @@ class Precision:
     most_samples: int = 400
     interval_width: float = statistics.PRECISION  # of the median's 95 % interval
     seconds_per_case: float = 2.0  # unless least_samples take longer; imprecise rows get the same time again
-    every_place: bool = True  # at least one sample per placement
+    every_place: bool = True  # at least one sample per placement, below LONG_S
 
     def over(self, places: int) -> Precision:
         """The same for arrays at this many placements."""
-        if not self.every_place:
-            return self
-        least, of_long = max(self.least_samples, places), max(self.long_samples, places)
-        return replace(self, least_samples=least, long_samples=of_long)
+        return replace(self, least_samples=max(self.least_samples, places)) if self.every_place else self
 
     @property
     def first_look(self) -> int:

@@ -99,7 +99,7 @@ def test_a_short_noisy_kernel_does_not_go_on_beyond_the_sample_limit() -> None:
 
 def test_events_beside_a_graph_need_less_precision_than_the_graph() -> None:
     device = FakeDevice({})
-    let_be_noisy(device, "short", *np.random.default_rng(1).uniform(9.5e-6, 10.5e-6, 997))
+    let_be_noisy(device, "short", *np.random.default_rng(1).uniform(9.82e-6, 10.18e-6, 997).repeat(16))
     found = run(device, ["short"], Settings(1, ("cold", "warm"), Precision(most_samples=60, seconds_per_case=60)))
     samples = {(one.cache, one.method): len(one.samples_s) for one in found["short"].measurements}
     assert samples == {("cold", "events"): PLACEMENTS, ("warm", "events"): 60, ("cold", "graph"): 60}
@@ -162,14 +162,12 @@ def test_few_placements_where_memory_is_short() -> None:
 def test_a_long_kernel_stops_early_if_its_few_samples_agree_and_is_verified_twice() -> None:
     device = FakeDevice({"long": (softmax, 5e-3, 5e-6)})
     let_be_noisy(device, "uneven", *[5e-3] * 6, 5.1e-3)
-    device.free_bytes = lambda: 3 * sum(spec.nbytes for spec in OPERATION.arrays(CASE))  # type: ignore[method-assign]
     long = run(device, ["long", "uneven"], Settings(1, ("cold",), Precision()))
     assert len(cold(long["long"]).samples_s) == Precision().long_samples
     assert len(cold(long["uneven"]).samples_s) > Precision().long_samples, "its range is 2 % wide"
     verified_before, pilot, verified = 1, 1, 2
     for seed in range(1, 9):  # the round that is verified in between is a random one
         alone = FakeDevice({"long": (softmax, 5e-3, 5e-6)})
-        alone.free_bytes = device.free_bytes  # type: ignore[method-assign]
         run(alone, ["long"], Settings(seed, ("cold",), Precision()))
         assert alone.clock.log.count("long") == verified_before + pilot + Precision().long_samples + verified
 
