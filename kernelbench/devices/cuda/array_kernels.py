@@ -29,15 +29,12 @@ def _mixed(seed: tuple[int, ...]) -> int:
 
 
 def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-    """See contracts.Device.compare: one pass over the arrays, a few elements of them first."""
+    """See contracts.Device.compare: one pass over the arrays."""
     if dtype == "bfloat16":
         got = dtypes.widen(cupy, got, dtype)
     found = cupy.asarray(_NOTHING_FOUND)
     bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.steps(dtype))
-    start = 0
-    for stop in (*(few for few in FEW_ELEMENTS if few < got.size), got.size):
-        _compared()(got[start:stop], expected[start:stop], *bounds, start, found)
-        start = stop
+    _compared()(got, expected, *bounds, found)
     mismatches, first, *bits = found.get()
     largest = (None if math.isnan(value) else float(value) for value in np.array(bits).view(np.float64))
     absolute, relative, ulp, worst = largest
@@ -124,19 +121,13 @@ def _digesting() -> Any:
 _NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
 
 
-# Once the largest errors of few elements are known, the rest raise them rarely. Without, all threads of the GPU begin
-# with an atomic on each of the same four words.
-FEW_ELEMENTS = (2**12, 2**18)
-
-
 @cache
 def _compared() -> Any:
-    """A kernel that compares a stored array with a float64 one by the rule of `differences`, from place `start` on."""
+    """A kernel that compares a stored array with a float64 one by the rule of `differences`."""
     return cupy.ElementwiseKernel(
-        "T got, float64 want, float64 relative, float64 absolute, float64 overflow, float64 roundoff, float64 smallest,"
-        " uint64 start",
+        "T got, float64 want, float64 relative, float64 absolute, float64 overflow, float64 roundoff, float64 smallest",
         "raw uint64 found",
-        "kernelbench_compare_one(start + i, double(got), want, relative, absolute, overflow, roundoff, smallest,"
+        "kernelbench_compare_one(i, double(got), want, relative, absolute, overflow, roundoff, smallest,"
         " (unsigned long long*)&found[0]);",
         "kernelbench_compare",
         preamble=Path(__file__).with_name("compare.cuh").read_text(encoding="utf-8"),
