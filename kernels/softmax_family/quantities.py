@@ -13,7 +13,7 @@ from .hardware import PACK, SCHEDULERS, SECTOR, USUAL_CLOCK_HZ, WARP
 from .row_candidates import row_candidates
 from .row_plans import plan_of
 from .row_techniques import Choice, Held, Split, StagedLanes
-from .slab_plans import Slabs, slab_plan
+from .slab_plans import Slabs, bank_ways, slab_plan
 
 # Registers of a thread besides its packs: how many it takes, and below how many the compiler puts some into local
 # memory. All three numbers were chosen by the times in results/h200/model and results/h100/model.
@@ -77,6 +77,7 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         half=float(itemsize < 4),
         again=float(isinstance(choice, Held) and choice.recompute),
         pairs=0,
+        replays=0,
         spilled=spilled,
     )
 
@@ -104,6 +105,7 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         elements=blocks * warps * (tile.packs * tile.held_strips + tile.shared_packs) * tile.per_pack,
         half=float(tile.itemsize < 4 and tile.per_pack > 1),  # a half alone is worked on like a float
         pairs=blocks * _joined_pairs(tile),
+        replays=0,
         spilled=spilled,
     )
 
@@ -112,6 +114,7 @@ def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities
     plan = slab_plan("x", case, device, choice)
     launch = plan.launches[0]
     blocks, warps = prod(launch.grid), ceil(prod(launch.block) / WARP)
+    elements = case.elements / WARP if choice.staged else blocks * warps * _elements_per_thread(plan)
     return Quantities(
         **_of_axis(case, device, blocks, warps),
         read_again_bytes=0,
@@ -122,9 +125,10 @@ def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities
         barriers=0 if choice.staged else 2 * log2(1 + warps),
         cluster=1,
         waiting=0,
-        elements=case.elements / WARP if choice.staged else blocks * warps * _elements_per_thread(plan),
+        elements=elements,
         half=float(dtypes.itemsize(case.dtype) < 4),
         pairs=0,
+        replays=0 if choice.staged else 2 * elements * (bank_ways(plan) - 1),  # each is loaded and stored
         spilled=0,
     )
 

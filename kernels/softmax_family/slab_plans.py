@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from .axis_tiles import JOIN_CHUNK, pack_columns
-from .hardware import PACK, WARP
+from .hardware import BANK_BYTES, BANKS, PACK, WARP
 from .row_techniques import blocks_by_registers, staged
 
 SMALL_HELD = 16  # most elements of a column per thread
@@ -93,6 +94,19 @@ def lanes_of(dim: int, columns: int) -> int:
     while lanes < WARP and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * columns <= THREADS)):
         lanes *= 2
     return lanes
+
+
+def bank_ways(plan: LaunchPlan) -> int:
+    """Passes of shared memory for one access of a warp to the columns of copied slabs: most words of one bank."""
+    of = {name: int(value) for name, value in plan.defines}
+    per_row = of["PITCH"] * PACK // of["ITEM_BYTES"] if of["PADDED"] else of["DIM"] * of["INNER"]
+    words = set()
+    for thread in range(WARP):
+        column, lane = divmod(thread, of["LANES"])
+        slab, column = divmod(column, of["INNER"])
+        if slab < of["SLABS"] and lane < of["DIM"]:
+            words.add((slab * per_row + lane * of["INNER"] + column) * of["ITEM_BYTES"] // BANK_BYTES)
+    return max(Counter(word % BANKS for word in words).values())
 
 
 def grid_within(blocks: int, device: DeviceProperties) -> int:

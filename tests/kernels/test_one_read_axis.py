@@ -14,7 +14,7 @@ from kernels.softmax_family.axis_plans import grid_of, staggered_start, tile_pla
 from kernels.softmax_family.axis_tiles import Tile, view_of
 from kernels.softmax_family.row_candidates import row_candidates
 from kernels.softmax_family.row_techniques import Held
-from kernels.softmax_family.slab_plans import Slabs, copied_plan
+from kernels.softmax_family.slab_plans import Slabs, bank_ways, copied_plan
 from tests.catalog import catalog
 from tests.kernels import tile_choices
 from tests.kernels.deep_tiles import EXTENTS
@@ -245,6 +245,25 @@ def test_slabs_that_blocks_copy_are_right(checked, h200, shape, dtype, shift):
     assert found
     for one in {found[0], found[-1]}:
         checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: copied_plan(NAME, case, gpu, one))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("shape", "dtype", "ways"),
+    [
+        ((12, 423, 8), "float16", 4),
+        ((4, 256, 8), "float32", 8),
+        ((3, 150, 51), "bfloat16", 3),
+        ((9, 60, 12), "float32", 1),
+        ((16, 64, 4), "float32", 2),
+    ],
+)
+def test_the_cost_of_copied_slabs_has_the_bank_conflicts_that_the_simulator_counts(checked, h200, shape, dtype, ways):
+    this = case(shape, 1, dtype)
+    plan = copied_plan(NAME, this, h200, Slabs(staged=False))
+    assert bank_ways(plan) == ways
+    (counted,) = checked("one_read_axis", this, plan=lambda case, gpu: plan).counters
+    assert counted.shared_store_wavefronts / counted.shared_store_requests == pytest.approx(ways, rel=0.1)
 
 
 @pytest.mark.nvcc
