@@ -63,7 +63,7 @@ class Quantities:
     waiting: float  # 1 where blocks exchange through memory
     warps: float
     elements: float
-    half: float  # 1 for types of two bytes, but for packs of one element, which is worked on like a float
+    half: float  # 1 for types of two bytes, 0.5 for a half alone, whose instructions are between those of both
     again: float  # share of the elements whose exponentials are computed twice
     pairs: float  # of a maximum and a sum, that blocks join or send
     replays: float  # accesses to shared memory that are repeated, because lanes meet in a bank
@@ -79,7 +79,7 @@ def predicted_seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     bandwidth = q["peak_bytes_per_s"] * k["bandwidth"]
     nbytes = q["moved_bytes"] * (1 + k["line"] / q["stretch_bytes"]) + q["warps"] * 128 * q["spilled"] * k["spill"]
     nbytes = nbytes + q["moved_bytes"] * q["partial"] * k["sector"] / q["access_bytes"] + q["read_again_bytes"]
-    element = np.where(q["half"] > 0, k["half"], k["float"]) + q["again"] * k["again"]
+    element = k["float"] + q["half"] * (k["half"] - k["float"]) + q["again"] * k["again"]
     instructions = q["elements"] * element + q["pairs"] * k["pair"] + q["replays"]
     busy = np.minimum(q["blocks"], q["multiprocessors"])  # multiprocessors that have a block
     starts = np.where(q["cluster"] > 1, q["blocks"] * k["start"], 0.0)

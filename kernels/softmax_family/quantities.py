@@ -21,6 +21,7 @@ BESIDE, LEAST_BESIDE = 32, 18
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # four halves or more whose columns a thread sums up.
 PACK_REGISTERS = 2.0
+HALF_ALONE = 0.5  # the simulator counts 20.7 instructions per element, over ten candidates
 SOFT = 2.0  # registers by which these numbers may be wrong
 
 
@@ -103,7 +104,7 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         cluster=tile.parts if tile.exchange == "cluster" else 1,
         waiting=float(tile.exchange in ("tickets", "co-resident")),
         elements=blocks * warps * (tile.packs * tile.held_strips + tile.shared_packs) * tile.per_pack,
-        half=float(tile.itemsize < 4 and tile.per_pack > 1),  # a half alone is worked on like a float
+        half=(1.0 if tile.per_pack > 1 else HALF_ALONE) if tile.itemsize < 4 else 0.0,
         pairs=blocks * _joined_pairs(tile),
         replays=0,
         spilled=spilled,
