@@ -145,14 +145,15 @@ class CaseMeasurement:
                 before = time.monotonic()
                 self._verified_round(tracks, number)
                 started += time.monotonic() - before
-            now, least = time.monotonic(), self.precision.least_samples
-            if number >= least:
-                deadline = deadline or started + max(now - started, self.precision.seconds_per_case)
-            else:
+            least = self.precision.least_samples
+            if number < least:
                 self.progress(number / least / 2)
             first = least if number >= least else self.precision.first_look
             if number < first or (number - first) % LOOK_EVERY:
                 continue
+            now = time.monotonic()
+            if all(len(track.samples) >= track.least(self.precision, track.samples) for track in waiting):
+                deadline = deadline or started + max(now - started, self.precision.seconds_per_case)
             flush_s, late_s = self._flush_s(), now - deadline if deadline else -math.inf
             for track in waiting:
                 good = [track.samples[at] for at in track.kept(self.watch, 0)]

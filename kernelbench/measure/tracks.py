@@ -16,7 +16,7 @@ LONG_S = 1e-3  # above this, one pilot sample is enough, and a few samples that 
 # When the time of a case is up, a row of at least GRAPH_BELOW_S whose interval is still this many times too wide goes
 # on without the others, for the same time again and up to this many times the samples.
 POOR_WIDTHS, MORE_SAMPLES = 2, 4
-BESIDE_GRAPH_WIDTH = 0.02  # of the interval of cold events, where a graph times the same kernel: that time is compared
+BESIDE_GRAPH_WIDTH = 0.01  # of the interval of cold events, where a graph times the same kernel: that time is compared
 
 
 @dataclass(frozen=True)
