@@ -23,8 +23,11 @@ KERNEL = """
 extern "C" __global__ void compares(const double* got, const double* want, double relative, double absolute,
                                     double overflow, double roundoff, double smallest, unsigned long long* found,
                                     long long size) {
-  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < size) kernelbench_compare_one(i, got[i], want[i], relative, absolute, overflow, roundoff, smallest, found);
+  const long long threads = (long long)gridDim.x * blockDim.x;
+  Compared mine(relative, absolute, overflow, roundoff, smallest);
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += threads)
+    mine.add(i, got[i], want[i]);
+  mine.join(found);
 }
 """
 
@@ -41,7 +44,7 @@ def compare(kernels: Kernels, stored: Any, dtype: str, expected: Any, tolerance:
     got, found = dtypes.widen(np, stored, dtype), np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
     bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.steps(dtype))
     size = got.size
-    kernels.run("compares", -(-size // 256), 256, got, expected, *map(np.float64, bounds), found, np.int64(size))
+    kernels.run("compares", -(-size // 1024), 256, got, expected, *map(np.float64, bounds), found, np.int64(size))
     errors = [None if math.isnan(one) else float(one) for one in found[2:].view(np.float64)]
     first = int(found[1]) if found[0] else None
     at = (None, None) if first is None else (float(got[first]), float(expected[first]))

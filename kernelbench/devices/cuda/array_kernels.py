@@ -34,7 +34,7 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
         got = dtypes.widen(cupy, got, dtype)
     found = cupy.asarray(_NOTHING_FOUND)
     bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.steps(dtype))
-    _compared()(got, expected, *bounds, found)
+    _compared()(got, expected, *bounds, np.uint64(got.size), found, size=min(got.size, COMPARING_THREADS))
     mismatches, first, *bits = found.get()
     largest = (None if math.isnan(value) else float(value) for value in np.array(bits).view(np.float64))
     absolute, relative, ulp, worst = largest
@@ -121,14 +121,19 @@ def _digesting() -> Any:
 _NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
 
 
+COMPARING_THREADS = 2**18  # each takes every so many-th element and keeps the largest errors in registers
+
+
 @cache
 def _compared() -> Any:
     """A kernel that compares a stored array with a float64 one by the rule of `differences`."""
     return cupy.ElementwiseKernel(
-        "T got, float64 want, float64 relative, float64 absolute, float64 overflow, float64 roundoff, float64 smallest",
+        "raw T got, raw float64 want, float64 relative, float64 absolute, float64 overflow, float64 roundoff,"
+        " float64 smallest, uint64 count",
         "raw uint64 found",
-        "kernelbench_compare_one(i, double(got), want, relative, absolute, overflow, roundoff, smallest,"
-        " (unsigned long long*)&found[0]);",
+        "for (unsigned long long at = i; at < count; at += _ind.size()) mine.add(at, double(got[at]), want[at]);",
         "kernelbench_compare",
+        loop_prep="Compared mine(relative, absolute, overflow, roundoff, smallest);",
+        after_loop="mine.join((unsigned long long*)&found[0]);",
         preamble=Path(__file__).with_name("compare.cuh").read_text(encoding="utf-8"),
     )
