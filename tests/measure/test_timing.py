@@ -57,6 +57,17 @@ def test_a_host_that_no_flush_can_hide_is_refused() -> None:
         EventTimer(clock, [kernel(clock, 8e-6, host_s=2 * LONGEST_HOLD_S)], "cold").sample()
 
 
+def test_a_host_that_is_busy_for_once_fails_no_kernel() -> None:
+    clock = FakeClock()
+    quick, slow = (kernel(clock, 8e-6, host_s=host_s) for host_s in (20e-6, 2 * LONGEST_HOLD_S))
+    busy = iter([slow, slow, slow])
+    timer = EventTimer(clock, [lambda: next(busy, quick)()], "cold")
+    assert timer.sample() == pytest.approx(8e-6 + EVENT_S)
+    for _ in range(70):
+        timer.sample()
+    assert timer.hold_s == FIRST_HOLD_S, "later samples need no long flush"
+
+
 def test_graph_samples_differ_from_the_flushes_alone_by_the_kernel() -> None:
     clock = FakeClock()
     flushes = FlushGraph(clock).sample()
