@@ -43,7 +43,7 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
         warn(f"{error}")
         return error.exit_code
     except OSError as error:  # from a disk, a terminal or a process, which no other code explained
-        warn(failed_call(error))
+        warn(os_error_text(error))
         return InputError.exit_code
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "new thread" not in str(error):
@@ -53,7 +53,7 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
         return InputError.exit_code
 
 
-def failed_call(error: OSError) -> str:
+def os_error_text(error: OSError) -> str:
     """The system call that was refused, as in `/tmp/x: No space left on device`."""
     return f"{error.filename or 'output'}: {error.strerror or error}"
 

@@ -35,7 +35,7 @@ class TextTable:
     note: str = ""
 
 
-def suites(own: Sequence[Path] = ()) -> TextTable:
+def list_suites(own: Sequence[Path] = ()) -> TextTable:
     from kernelbench.compare import read_ledger
     from kernelbench.planning.catalog import load_catalog
     from kernelbench.runs import folders
@@ -53,7 +53,7 @@ def suites(own: Sequence[Path] = ()) -> TextTable:
     return TextTable("Suites", ("suite", "title", "cases", "kernels", TOOK, "on"), rows, note)
 
 
-def kernels(own: Sequence[Path] = ()) -> TextTable:
+def list_kernels(own: Sequence[Path] = ()) -> TextTable:
     """All kernels, those of the user's own folders among them."""
     from kernelbench.planning.catalog import load_catalog
 
@@ -67,7 +67,7 @@ def kernels(own: Sequence[Path] = ()) -> TextTable:
     return TextTable("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
 
 
-def devices() -> TextTable:
+def list_devices() -> TextTable:
     from kernelbench.devices import open_device
     from kernelbench.devices.known import KNOWN
 
@@ -85,7 +85,7 @@ def devices() -> TextTable:
     return TextTable("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)
 
 
-def all_runs() -> TextTable:
+def list_runs() -> TextTable:
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.runs import folders
     from kernelbench.runs.results import read_run
@@ -115,7 +115,7 @@ def _run_name(folder: Path) -> str:
     return folder.name if folder.parent == places.runs() else str(folder.relative_to(places.RECORDED))
 
 
-def claims() -> TextTable:
+def list_claims() -> TextTable:
     """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.compare.recorded import ledger_standings
@@ -148,11 +148,11 @@ def checked_entry(path: Path) -> str:
 
 
 KINDS: Mapping[str, Callable[..., TextTable]] = {
-    "suites": suites,
-    "kernels": kernels,
-    "devices": devices,
-    "runs": all_runs,
-    "claims": claims,
+    "suites": list_suites,
+    "kernels": list_kernels,
+    "devices": list_devices,
+    "runs": list_runs,
+    "claims": list_claims,
 }
 
 

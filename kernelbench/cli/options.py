@@ -49,7 +49,7 @@ class _Output(_Place):
         if value == STANDARD_OUTPUT:
             raise InputError(f"{option} -: files are written, not standard output; name one")
         path = super().convert(value, param, ctx)
-        (require_folder_place if self.dir_okay else require_file_place)(path, option)
+        (check_folder_option if self.dir_okay else require_file_place)(path, option)
         return path
 
 
@@ -262,7 +262,7 @@ def require_file_place(path: Path, option: str = "--out") -> None:
         raise InputError(f"{path.parent}: cannot write here ({os.strerror(wrong)}); choose another place with {option}")
 
 
-def require_folder_place(path: Path, option: str = "--out") -> None:
+def check_folder_option(path: Path, option: str = "--out") -> None:
     """InputError unless `path` is free, a folder, or a link to a folder."""
     if (found := kind_of(path)) and not path.is_dir():
         leads = " that leads to no folder" if found == "a link" else ""

@@ -16,7 +16,7 @@ from kernelbench.compare.why import ledger_reason
 from kernelbench.core.errors import InputError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import CountedCases
-from kernelbench.runs.files import is_suite_name
+from kernelbench.runs.files import is_folder_name
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run
 
 
@@ -39,7 +39,7 @@ def judge_claims(
 def _known(run: Run, ledger: Ledger, ids: Sequence[str]) -> Iterator[str]:
     """The claims that environment.json names, without those that this ledger does not have but another might."""
     for id_ in ids:
-        if id_ in ledger or not is_suite_name(id_):  # names of claims and of suites are of the same kind
+        if id_ in ledger or not is_folder_name(id_):  # names of claims and of suites are of the same kind
             yield id_
             continue
         where = f"{run.folder / ENVIRONMENT_FILE}: claim '{id_}' is not in this ledger and is left out"

@@ -72,7 +72,7 @@ class RefusedNode:
 Node: TypeAlias = "ScalarNode | SequenceNode | MappingNode | RefusedNode"
 
 
-def describe_node(node: Node) -> str:
+def yaml_node_text(node: Node) -> str:
     """A node as messages name it."""
     if isinstance(node, SequenceNode):
         return "a list"
@@ -135,7 +135,7 @@ def read_document(path: Path, problems: Problems, form: FileFormat) -> MappingNo
     if isinstance(root, RefusedNode):
         problems.raise_any()
     if not isinstance(root, MappingNode):
-        problems.fail(root.line, f"expected {form.keys}, got {describe_node(root)}")
+        problems.fail(root.line, f"expected {form.keys}, got {yaml_node_text(root)}")
     return root
 
 
@@ -214,7 +214,7 @@ class _Builder:
                 else:
                     nodes[name], key_lines[name] = value, key.line
             elif not isinstance(key, RefusedNode):
-                self._problems.add(key.line, f"a key must be a word, got {describe_node(key)}")
+                self._problems.add(key.line, f"a key must be a word, got {yaml_node_text(key)}")
         return MappingNode(line, nodes, key_lines)
 
     def _scalar(self, event: Any, line: int) -> Node:

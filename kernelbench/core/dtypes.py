@@ -50,7 +50,7 @@ def smallest_step(dtype: str) -> float:
     return {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}[dtype]
 
 
-def steps(dtype: str) -> tuple[float, float]:
+def rounding_steps(dtype: str) -> tuple[float, float]:
     """Half the relative and the least absolute distance between neighbours; integers: 0 and 1."""
     floats = dtype in ("float64", "float32", "float16", "bfloat16")
     return (unit_roundoff(dtype), smallest_step(dtype)) if floats else (0.0, 1.0)
@@ -58,7 +58,7 @@ def steps(dtype: str) -> tuple[float, float]:
 
 def spacing(xp: Any, size: Any, dtype: str) -> Any:
     """The distance between neighbours of the type (1 ulp) at each magnitude of a float64 array."""
-    roundoff, smallest = steps(dtype)
+    roundoff, smallest = rounding_steps(dtype)
     finite = xp.fmin(xp.maximum(size, smallest), _LARGEST)  # NaN too
     bits = finite.view(xp.uint64) & xp.uint64(_EXPONENT)
     return xp.maximum(bits.view(xp.float64) * (2 * roundoff), smallest)  # the power of two at or below each

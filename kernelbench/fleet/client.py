@@ -16,7 +16,7 @@ from kernelbench.fleet.gpus import FleetGpu
 from kernelbench.fleet.jobs import RUN_FILES, FleetJob
 from kernelbench.fleet.sharing import Share, costs_of, shares_of
 from kernelbench.runs.folders import is_run
-from kernelbench.runs.joining import join
+from kernelbench.runs.joining import join_runs
 from kernelbench.runs.results import read_run
 from kernelbench.suite import select_part
 
@@ -145,6 +145,6 @@ def join_parts(fleet: Fleet, suites: Sequence[Suite], progress: Progress) -> Non
             gpu.label: path for gpu in fleet.gpus if is_run(path := fleet.place(gpu.label, suite.name))
         }  # not every GPU has a part of each suite
         if parts:
-            run = join(parts, fleet.folder / suite.name, [case.key for case in suite.cases])
+            run = join_runs(parts, fleet.folder / suite.name, [case.key for case in suite.cases])
             if missing := len({case.key for case in suite.cases} - {row.case for row in run.rows}):
                 progress.say(f"{suite.name}: {missing} of {len(suite.cases)} cases are missing; --resume goes on")

@@ -18,7 +18,7 @@ from kernelbench.core.errors import InputError, MissingLibrary
 from kernelbench.core.libraries import pip_install
 from kernelbench.fleet import jobs, private
 from kernelbench.fleet.dispatch import ABSENT_S
-from kernelbench.fleet.gpus import FleetGpu, gpu_from_mapping, told_apart
+from kernelbench.fleet.gpus import FleetGpu, fleet_gpu_from_mapping, told_apart
 from kernelbench.fleet.jobs import LOCAL_VARIABLE
 
 if TYPE_CHECKING:
@@ -173,5 +173,5 @@ def cluster_members(client: Client) -> tuple[OfferedGpu, ...]:
         raise InputError("no worker of the cluster has a GPU yet; start `kernelbench worker ADDRESS` on each host")
     codes = {one["gpu"]["resource"]: {name: str(one[name]) for name in one if name != "gpu"} for one in found}
     return tuple(
-        OfferedGpu(gpu, codes[gpu.resource]) for gpu in told_apart(gpu_from_mapping(one["gpu"]) for one in found)
+        OfferedGpu(gpu, codes[gpu.resource]) for gpu in told_apart(fleet_gpu_from_mapping(one["gpu"]) for one in found)
     )

@@ -16,8 +16,8 @@ from kernelbench.core import places, writing
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
-from kernelbench.fleet.gpus import FleetGpu, gpu_from_mapping
-from kernelbench.runs.files import is_suite_name, read_environment
+from kernelbench.fleet.gpus import FleetGpu, fleet_gpu_from_mapping
+from kernelbench.runs.files import is_folder_name, read_environment
 from kernelbench.runs.folders import below_runs, is_run, new_folder
 
 FLEET_FILE = "fleet.json"
@@ -88,7 +88,7 @@ def read_fleet(folder: Path) -> Fleet:
     path = folder / FLEET_FILE
     try:
         values = read_environment(path)  # bounded, of plain types, without characters that control a terminal
-        gpus = tuple(gpu_from_mapping(one) for one in values["gpus"])
+        gpus = tuple(fleet_gpu_from_mapping(one) for one in values["gpus"])
         fleet = Fleet(
             folder, str(values["command"]), str(values["started"]), _suites(values["suites"]),
             tuple(map(str, values["options"])), bool(values["shared"]), gpus,
@@ -103,7 +103,7 @@ def read_fleet(folder: Path) -> Fleet:
 
 
 def _suites(found: Any) -> dict[str, str]:
-    if not all(is_suite_name(name) for name in found):
+    if not all(is_folder_name(name) for name in found):
         raise ValueError("'suites' must be names of suites")
     return {name: str(digest) for name, digest in found.items()}
 

@@ -63,7 +63,7 @@ def named_gpus(text: str) -> tuple[FleetGpu, ...]:
 def worker_gpu() -> FleetGpu | None:
     """The GPU of this worker: as `kernelbench worker` set it, or of a plain Dask worker the only visible one."""
     if text := os.environ.get(GPU_VARIABLE):
-        return gpu_from_mapping(json.loads(text))
+        return fleet_gpu_from_mapping(json.loads(text))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
     if len(visible) != 1 or not visible[0]:
         return None
@@ -73,7 +73,7 @@ def worker_gpu() -> FleetGpu | None:
         return None
 
 
-def gpu_from_mapping(values: Mapping[str, Any]) -> FleetGpu:
+def fleet_gpu_from_mapping(values: Mapping[str, Any]) -> FleetGpu:
     """The record of a mapping, which may be another host's; InputError if it is none."""
     try:
         return FleetGpu(**{name: str(value) for name, value in values.items()})

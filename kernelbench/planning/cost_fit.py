@@ -129,7 +129,7 @@ def _gains(before: LossShares, after: LossShares) -> bool:
     return before.mean_loss - after.mean_loss > GAIN
 
 
-def constants(model: CostModel, samples: Sequence[Sample]) -> dict[str, float]:
+def fitted_constants(model: CostModel, samples: Sequence[Sample]) -> dict[str, float]:
     """Those that fit all samples, of one GPU or several."""
     return _constants(model, FitData(samples))
 

@@ -113,4 +113,4 @@ def _measured(case: CaseVerdict) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else view.ratio(value)
+    return "" if value is None else view.shown_ratio(value)

@@ -14,7 +14,7 @@ BEST = "best copy"
 Place = tuple[str, str, str]  # case, cache, method
 
 
-def best_copies(rows: Iterable[Row]) -> dict[Place, Row]:
+def best_copy_rows(rows: Iterable[Row]) -> dict[Place, Row]:
     """The fastest yardstick that was timed at each place."""
     best: dict[Place, Row] = {}
     for row in rows:
@@ -33,7 +33,7 @@ def names(run: Run) -> list[str]:
 def with_best_copy(run: Run, rows: Iterable[Row]) -> list[Row]:
     """The rows, but of the yardsticks only the best at each place, named BEST if the run has several."""
     rows = list(rows)
-    best = best_copies(rows)
+    best = best_copy_rows(rows)
     several = len(names(run)) > 1
     kept = [row for row in rows if row.role != "yardstick" or best.get((row.case, row.cache, row.method)) is row]
     return [replace(row, implementation=BEST) if several and row.role == "yardstick" else row for row in kept]

@@ -49,14 +49,14 @@ SHOWN = (
     Shown("traffic", "Sectors touched, in multiples of the fewest possible",
           "Sectors of 32 bytes that loads, stores and atomics touch, over the least traffic: each input read once, "
           "each output written once. Caches answer part of what is above 1.",
-          _traffic, view.ratio, 1.0, 4.0),
+          _traffic, view.shown_ratio, 1.0, 4.0),
     Shown("wavefronts", "Wavefronts per shared-memory access",
           "Passes over the 32 banks for a load or store of shared memory. Above 1 for accesses of 4 bytes: bank "
           "conflicts.",
-          METRICS["wavefronts"].value, view.ratio, 1.0, 4.0),
+          METRICS["wavefronts"].value, view.shown_ratio, 1.0, 4.0),
     Shown("instructions", "Warp instructions per 128 bytes that must move",
           "PTX instructions that warps execute; machine code differs.",
-          _per_32_elements, lambda value: view.ratio(value) if value < 10 else count_text(value), 1.0, 8.0),
+          _per_32_elements, lambda value: view.shown_ratio(value) if value < 10 else count_text(value), 1.0, 8.0),
     Shown("lanes", "Active lanes per warp instruction, of 32",
           "The rest is masked off: by a condition, by the end of a row, or for want of work.",
           METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),

@@ -143,7 +143,7 @@ def safe_link(url: str) -> str:
 _FILTERS: Mapping[str, Callable[[Any], Any]] = {
     "link": safe_link,
     "text": view.text_or_empty,
-    "ratio": lambda value: "" if value is None else view.ratio(value),
+    "ratio": lambda value: "" if value is None else view.shown_ratio(value),
     "error": lambda value: "" if value is None else f"{value:.1e}",
     "loads": lambda loads: " ".join(f"{name}={count}" for name, count in loads.items()),
     "never_read": view.never_read,

@@ -107,9 +107,9 @@ def _speedup_cells(row: ComparedRow | None) -> dict[str, str]:
     if row is None or row.speedup is None:
         return {"speedup": "", "speedup_interval": "", "verdict": ""}
     low, high = row.speedup_low, row.speedup_high
-    interval = "" if low is None or high is None else f"{view.ratio(low)} to {view.ratio(high)}"
+    interval = "" if low is None or high is None else f"{view.shown_ratio(low)} to {view.shown_ratio(high)}"
     return {
-        "speedup": view.ratio(row.speedup),
+        "speedup": view.shown_ratio(row.speedup),
         "speedup_interval": interval,
         "verdict": view.verdict_text(row.verdict, row.more_samples),
     }

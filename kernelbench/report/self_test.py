@@ -38,7 +38,7 @@ def self_test_sentences(test: Mapping[str, Any]) -> list[str]:
     return lines + [f"False: {view.text_or_empty(one)}" for one in test.get("false_rows") or ()]
 
 
-def lengths(test: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def self_test_rows(test: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """A line per length of kernel, under HEADERS."""
     return [
         (
@@ -54,7 +54,12 @@ def section(run: Run) -> dict[str, Any] | None:
     test = self_test_figures(run)
     if test is None:
         return None
-    return {"sentences": self_test_sentences(test), "headers": HEADERS, "rows": lengths(test), "meaning": MEANING}
+    return {
+        "sentences": self_test_sentences(test),
+        "headers": HEADERS,
+        "rows": self_test_rows(test),
+        "meaning": MEANING,
+    }
 
 
 def table(test: Mapping[str, Any]) -> RenderableType:
@@ -62,7 +67,7 @@ def table(test: Mapping[str, Any]) -> RenderableType:
     from rich.text import Text
 
     kinds = [HEADERS[0], *table_columns(RIGHT, *HEADERS[1:])]
-    shown = new_table("Smallest difference found, by length of kernel", kinds, lengths(test))
+    shown = new_table("Smallest difference found, by length of kernel", kinds, self_test_rows(test))
     return Group(*(Text(line) for line in self_test_sentences(test)), Text(""), shown, Text(MEANING, "dim"))
 
 

@@ -86,7 +86,7 @@ def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[C
 def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
     """Cold time of the best copy over that of each other implementation, by case."""
     rows = view.shown_rows(run, comparison, "cold")
-    best = copies.best_copies(rows)
+    best = copies.best_copy_rows(rows)
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         if row.role != "yardstick" and (copy := best.get((row.case, row.cache, row.method))):

@@ -97,7 +97,7 @@ def _published(
             for value, above in ((row.speedup, row.speedup > row.published_speedup),
                                  (row.published_speedup, row.speedup <= row.published_speedup)):  # fmt: skip
                 axis.annotate(
-                    view.ratio(value), (x, value), xytext=(0, 5 if above else -5), textcoords="offset points",
+                    view.shown_ratio(value), (x, value), xytext=(0, 5 if above else -5), textcoords="offset points",
                     ha="center", va="bottom" if above else "top", fontsize=7.5, color=colour, zorder=5,
                 )  # fmt: skip
 

@@ -69,8 +69,8 @@ def remarks(summed: StepSum) -> list[str]:
     if ratio := summed.ratio:
         timed = summed.unit == "s"
         takes, much = ("takes", "as long") if timed else ("moves", "as many bytes")
-        interval = f", 95 % interval {view.ratio(ratio.low)} to {view.ratio(ratio.high)}" if timed else ""
-        found.append(f"Unfused, a step {takes} {view.ratio(ratio.value)} times {much} as fused{interval}.")
+        interval = f", 95 % interval {view.shown_ratio(ratio.low)} to {view.shown_ratio(ratio.high)}" if timed else ""
+        found.append(f"Unfused, a step {takes} {view.shown_ratio(ratio.value)} times {much} as fused{interval}.")
     for side in SIDES:
         if missing := summed.missing(side):
             found.append(f"No sum of the {side} step, because parts are missing: {'; '.join(missing)}.")

@@ -231,7 +231,7 @@ def disturbed_groups(rows: Iterable[Row]) -> list[tuple[str, str, list[str]]]:
     return [(case, said, names) for (case, _), (said, names) in groups.items()]
 
 
-def ratio(value: float) -> str:
+def shown_ratio(value: float) -> str:
     """Two decimals, fewer from 10 on, two significant digits below 0.1: 2.05, 19.3, 0.052."""
     if value < 0.1:
         return digits(value, 2)
@@ -240,7 +240,7 @@ def ratio(value: float) -> str:
 
 def ratio_text(value: float | None) -> str:
     """`2.05x`; '' for None; `0`, without the x, for 0."""
-    return "" if value is None else f"{ratio(value)}x" if value else "0"
+    return "" if value is None else f"{shown_ratio(value)}x" if value else "0"
 
 
 def never_read(loads: Mapping[str, int]) -> str:

@@ -130,7 +130,7 @@ def _text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def is_suite_name(value: Any) -> bool:
+def is_folder_name(value: Any) -> bool:
     """Whether it can name a suite, and so a folder."""
     return isinstance(value, str) and 0 < len(value) <= 200 and "/" not in value and "\\" not in value and value != ".."
 
@@ -196,7 +196,7 @@ _SELF_TEST = _record(
 )
 _KNOWN: Mapping[str, tuple[Check, str]] = {
     **dict.fromkeys(("kernelbench", "git_commit", "title", "baseline", "started", "finished"), (_text, "a text")),
-    "suite": (is_suite_name, "the name of a suite"),
+    "suite": (is_folder_name, "the name of a suite"),
     "command": (_text, "a text"),
     "claims": (_texts, "a list of ids"),
     "resumed": (_texts, "a list of times"),

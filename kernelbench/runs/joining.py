@@ -13,7 +13,7 @@ _MERGED = ("implementations", "calls", "code")  # by name; every part has those 
 _OWN = ("uuid", "pci_bus_id", "name")  # of `device`
 
 
-def join(parts: Mapping[str, Path], folder: Path, cases: Sequence[str]) -> Run:
+def join_runs(parts: Mapping[str, Path], folder: Path, cases: Sequence[str]) -> Run:
     """Write the rows and samples of `parts`, run folders by the label of their GPU, as one run into `folder`.
 
     Rows are in the order of `cases`, keys of the suite. The environment is that of the first part; its `shared` says

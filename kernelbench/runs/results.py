@@ -145,7 +145,7 @@ def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
         return {}  # killed before anything was measured
     _warn(f"{path}: missing; the GPU, the baseline and the versions of these rows are not known")
     suite = rows[0].suite
-    return {"suite": suite} if files.is_suite_name(suite) else {}
+    return {"suite": suite} if files.is_folder_name(suite) else {}
 
 
 def _warn(text: str) -> None:

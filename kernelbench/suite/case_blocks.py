@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernelbench.core import dtypes
 from kernelbench.core.distributions import DISTRIBUTIONS
-from kernelbench.core.documents import MappingNode, Node, RefusedNode, ScalarNode, SequenceNode, describe_node
+from kernelbench.core.documents import MappingNode, Node, RefusedNode, ScalarNode, SequenceNode, yaml_node_text
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.problems import quoted, suggest
@@ -132,7 +132,7 @@ def _read_shape(fields: Fields) -> tuple[Extent, ...]:
 
 def _read_extent(fields: Fields, node: Node) -> Extent | None:
     if isinstance(node, ScalarNode) and type(node.value) is int and abs(node.value) > MAX_INTEGER:
-        fields.problems.add(node.line, f"an extent must be at least 1 and below 2^63, got {describe_node(node)}")
+        fields.problems.add(node.line, f"an extent must be at least 1 and below 2^63, got {yaml_node_text(node)}")
         return None
     if (text := text_of_node(node)) is None:
         fields.expected("shape", "a list of integers and axis names", node)
@@ -187,7 +187,7 @@ def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> 
             wrong = next((cell for cell in cells if (integer_of_node(cell) or 0) < 1), item)
             if not isinstance(wrong, RefusedNode):
                 fields.problems.add(
-                    wrong.line, f"axis {quoted(key)} takes {wanted} from 1 to 2^63 - 1, got {describe_node(wrong)}"
+                    wrong.line, f"axis {quoted(key)} takes {wanted} from 1 to 2^63 - 1, got {yaml_node_text(wrong)}"
                 )
         elif row in rows:
             fields.problems.add(item.line, f"axis {quoted(key)} has {', '.join(map(str, row))} twice")
@@ -243,5 +243,5 @@ def _read_parameter(fields: Fields, name: str, kind: type, node: Node) -> Parame
         return value
     if not isinstance(node, RefusedNode):
         wanted = _KINDS.get(kind, "left out, because a suite cannot set it")
-        fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {describe_node(node)}")
+        fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {yaml_node_text(node)}")
     return None

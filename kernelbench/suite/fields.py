@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from kernelbench.core.documents import MappingNode, Node, RefusedNode, ScalarNode, SequenceNode, describe_node
+from kernelbench.core.documents import MappingNode, Node, RefusedNode, ScalarNode, SequenceNode, yaml_node_text
 from kernelbench.core.problems import Problems, quoted, suggest
 from kernelbench.suite.shapes import MAX_INTEGER
 
@@ -41,7 +41,7 @@ class Fields:
     def expected(self, key: str, what: str, node: Node) -> None:
         """Note that `node`, at or below `key`, is not `what`."""
         if not isinstance(node, RefusedNode):
-            self.problems.add(node.line, f"'{key}' must be {what}, got {describe_node(node)}")
+            self.problems.add(node.line, f"'{key}' must be {what}, got {yaml_node_text(node)}")
 
     def integer(self, key: str) -> int | None:
         node = self.node(key)

@@ -86,8 +86,8 @@ def test_the_command_ends_with_1_where_something_is_missing(
 
 
 def test_every_shipped_suite_and_kernel_is_listed(here: Path) -> None:
-    assert {row[0] for row in listing.suites().rows} == {path.stem for path in places.SUITES.glob("*.yaml")}
-    kernels = [row[1] for row in listing.kernels().rows]
+    assert {row[0] for row in listing.list_suites().rows} == {path.stem for path in places.SUITES.glob("*.yaml")}
+    kernels = [row[1] for row in listing.list_kernels().rows]
     assert kernels == [name for found in load_catalog().implementations.values() for name in found]
     assert "ft" in kernels
 
@@ -104,7 +104,7 @@ def test_every_cell_is_a_text_below_a_header(kind: str, here: Path) -> None:
 
 def test_without_a_gpu_only_the_known_ones_are_listed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernelbench.devices.open_device", raising(NoDevice("No CUDA device: none.\n\nadvice")))
-    table = listing.devices()
+    table = listing.list_devices()
     assert [row[0] for row in table.rows] == list(KNOWN)
     assert table.note == (
         "No CUDA device: none. The GPUs above are known to `plan --gpu`, `build --gpu` and the simulator "
@@ -113,7 +113,7 @@ def test_without_a_gpu_only_the_known_ones_are_listed(here: Path, monkeypatch: p
 
 
 def test_the_gpu_here_comes_first(project: Project) -> None:
-    assert listing.devices().rows[0] == ("cuda:0", "NVIDIA H200", "sm_90", "132", "4814")
+    assert listing.list_devices().rows[0] == ("cuda:0", "NVIDIA H200", "sm_90", "132", "4814")
 
 
 def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> None:
@@ -128,7 +128,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
     damaged = here / "results" / "runs" / "20250101-a-s"
     Store(damaged).write_environment({})
     (damaged / "results.csv").write_text("not a table\n")
-    rows = listing.all_runs().rows
+    rows = listing.list_runs().rows
     assert rows[0] == ("20260201-a-s", "Some GPU", "2026-05-04 12:30", "2", "not finished; --resume goes on")
     assert rows[1] == ("20260101-a-s", "Some GPU", "2026-05-04 12:30", "2", "")
     assert rows[2][0] == "20250101-a-s"
@@ -138,12 +138,14 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
 
 @pytest.mark.usefixtures("judged_once")
 def test_every_entry_of_the_ledger_is_a_line_of_claims(here: Path) -> None:
-    assert sorted(row[0] for row in listing.claims().rows) == sorted(path.stem for path in places.LEDGER.glob("*.yaml"))
+    assert sorted(row[0] for row in listing.list_claims().rows) == sorted(
+        path.stem for path in places.LEDGER.glob("*.yaml")
+    )
 
 
 @pytest.mark.usefixtures("judged_once")
 def test_entries_without_a_verdict_are_explained_as_they_look(here: Path) -> None:
-    table = listing.claims()
+    table = listing.list_claims()
     assert "" in {row[-1] for row in table.rows}
     assert "no verdict: figures without a claim" in table.note
 
@@ -158,4 +160,4 @@ def test_list_without_a_word_counts_everything(project: Project, command: Comman
 def test_a_broken_suite_is_told_by_list_too(project: Project) -> None:
     project.suite("good, nobody")
     with pytest.raises(InputError, match=r"small\.yaml:5: unknown implementation 'nobody'"):
-        listing.suites()
+        listing.list_suites()

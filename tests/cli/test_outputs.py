@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.cli.options import require_file_place, require_folder_place
+from kernelbench.cli.options import check_folder_option, require_file_place
 from kernelbench.core.errors import InputError
 from kernelbench.core.writing import write_whole
 from tests.conftest import Command, Project
@@ -87,8 +87,8 @@ def test_a_new_file_and_an_old_one_will_do(tmp_path: Path) -> None:
     require_file_place(tmp_path / "deep" / "er" / "page.html")
     (tmp_path / "page.html").write_text("old")
     require_file_place(tmp_path / "page.html")
-    require_folder_place(tmp_path / "new")
-    require_folder_place(tmp_path)
+    check_folder_option(tmp_path / "new")
+    check_folder_option(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_without_any_recorded_run_nothing_is_decided(tmp_path) -> None:
 
 @pytest.mark.usefixtures("judged_once")
 def test_list_claims_says_what_decided(found: dict[str, Standing]) -> None:
-    rows = {row[0]: row for row in listing.claims().rows}
+    rows = {row[0]: row for row in listing.list_claims().rows}
     assert rows["reduce-tree-counters"][3] == "holds, by counters"
     assert rows["softmax-ft-oneflow"][3] == "holds in part"
     assert set(rows) == set(found)

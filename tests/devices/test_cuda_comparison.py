@@ -42,7 +42,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 
 def compare(kernels: Kernels, stored: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
     got, found = dtypes.widen(np, stored, dtype), np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
-    bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.steps(dtype))
+    bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.rounding_steps(dtype))
     size = got.size
     kernels.run("compares", -(-size // 1024), 256, got, expected, *map(np.float64, bounds), found, np.int64(size))
     errors = [None if math.isnan(one) else float(one) for one in found[2:].view(np.float64)]

@@ -7,7 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 from kernelbench.core.errors import InputError, NoDevice
-from kernelbench.fleet.gpus import GPU_VARIABLE, FleetGpu, _model, gpu_from_mapping, named_gpus, told_apart, worker_gpu
+from kernelbench.fleet.gpus import (
+    GPU_VARIABLE,
+    FleetGpu,
+    _model,
+    fleet_gpu_from_mapping,
+    named_gpus,
+    told_apart,
+    worker_gpu,
+)
 
 UUIDS = ("GPU-aaaa", "GPU-bbbb", "GPU-cccc")
 
@@ -108,9 +116,9 @@ def test_gpus_of_several_hosts_are_told_apart_and_never_offered_twice() -> None:
 def test_a_label_is_the_name_of_a_folder(label: str) -> None:
     values = {"kind": "k", "device": "cuda", "resource": "r", "host": "h"}
     with pytest.raises(InputError, match="calls its GPU"):
-        gpu_from_mapping({**values, "label": label})
+        fleet_gpu_from_mapping({**values, "label": label})
     with pytest.raises(InputError, match="not a GPU as this version of kernelbench describes it"):
-        gpu_from_mapping(values)
+        fleet_gpu_from_mapping(values)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case, Suite
-from kernelbench.runs.joining import join
+from kernelbench.runs.joining import join_runs
 from kernelbench.runs.results import ENVIRONMENT_FILE, Store, read_run, results_file
 from kernelbench.runs.samples import read_samples
 from kernelbench.suite import select_part
@@ -65,7 +65,7 @@ def parts_of(folder: Path) -> dict[str, Path]:
 def test_a_joined_run_is_the_run_of_one_gpu(tmp_path: Path) -> None:
     whole = read_run(WHOLE)
     order = list(dict.fromkeys(row.case for row in whole.rows))
-    joined = join(parts_of(tmp_path), tmp_path / "softmax", order)
+    joined = join_runs(parts_of(tmp_path), tmp_path / "softmax", order)
     assert joined.rows == whole.rows
     key = list(whole.samples.columns)
     assert joined.samples.sort_values(key).to_numpy().tolist() == whole.samples.sort_values(key).to_numpy().tolist()
@@ -84,8 +84,8 @@ def test_a_joined_run_is_the_run_of_one_gpu(tmp_path: Path) -> None:
 
 def test_joined_again_nothing_is_there_twice(tmp_path: Path) -> None:
     parts = parts_of(tmp_path)
-    first = join({"h200-0": parts["h200-0"]}, tmp_path / "softmax", [])
-    both = join(parts, tmp_path / "softmax", list(dict.fromkeys(row.case for row in read_run(WHOLE).rows)))
+    first = join_runs({"h200-0": parts["h200-0"]}, tmp_path / "softmax", [])
+    both = join_runs(parts, tmp_path / "softmax", list(dict.fromkeys(row.case for row in read_run(WHOLE).rows)))
     assert len(both.rows) == len(read_run(WHOLE).rows) > len(first.rows)
     assert first.environment["device"]["uuid"] == "GPU-a"
 
@@ -94,16 +94,16 @@ def test_a_run_that_one_part_has_not_finished_is_not_finished(tmp_path: Path) ->
     parts = parts_of(tmp_path)
     store = Store(parts["h200-1"])
     store.write_environment({**read_run(parts["h200-1"]).environment, "finished": None})
-    assert join(parts, tmp_path / "softmax", []).stopped
+    assert join_runs(parts, tmp_path / "softmax", []).stopped
 
 
 def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     parts = parts_of(tmp_path)
     with pytest.raises(ResultsError, match="was measured on h200-0 too"):
-        join({**parts, "h200-2": parts["h200-0"]}, tmp_path / "out", [])
+        join_runs({**parts, "h200-2": parts["h200-0"]}, tmp_path / "out", [])
     run = read_run(parts["h200-1"])
     other = replace(run, environment={**run.environment, "device": {"name": "NVIDIA A100"}})
     Store(run.folder).write_environment(other.environment)
     with pytest.raises(ResultsError, match="only runs of one suite on GPUs of one kind"):
-        join(parts, tmp_path / "out", [])
+        join_runs(parts, tmp_path / "out", [])
     assert not (tmp_path / "out" / ENVIRONMENT_FILE).exists()

@@ -8,7 +8,7 @@ import pytest
 from kernelbench.core import places
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.cost_fit import GAIN, constants, shares_with
+from kernelbench.planning.cost_fit import GAIN, fitted_constants, shares_with
 from kernelbench.planning.timed_candidates import candidates_with_quantities
 from kernelbench.runs.candidate_times import read_times
 from kernels.softmax_family.axis_candidates import axis_candidates
@@ -190,11 +190,13 @@ def test_the_fastest_candidate_takes_about_as_long_as_the_model_expects(gpu):
 def test_constants_of_one_gpu_choose_as_well_on_the_other():
     """So that a GPU on which nothing was fitted gets good choices."""
     for one, other, mean in (("h200", "h100", 0.035), ("h100", "h200", 0.03)):
-        fitted = constants(MODEL, timed(one))
+        fitted = fitted_constants(MODEL, timed(one))
         assert shares_with(MODEL, timed(other), fitted).mean_loss <= mean
 
 
 def test_the_times_of_both_gpus_have_no_better_constants():
     both = [*timed("h100"), *timed("h200")]
-    fitted, known = (shares_with(MODEL, both, each).mean_loss for each in (constants(MODEL, both), KNOWN_CONSTANTS))
+    fitted, known = (
+        shares_with(MODEL, both, each).mean_loss for each in (fitted_constants(MODEL, both), KNOWN_CONSTANTS)
+    )
     assert known - fitted <= GAIN

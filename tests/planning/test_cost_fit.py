@@ -19,7 +19,7 @@ from kernelbench.planning import tuned
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.cost_constants import Fitted, read_fitted, write_fitted
 from kernelbench.planning.cost_fit import Fit, fit, loss_shares, shares_with
-from kernelbench.planning.cost_fit import constants as constants_of
+from kernelbench.planning.cost_fit import fitted_constants as constants_of
 from kernelbench.planning.timed_candidates import candidates_with_quantities, tuned_entries
 from kernelbench.runs.candidate_times import append_times, read_times
 from kernelbench.suite import find_suite, read_suite

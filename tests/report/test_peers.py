@@ -220,7 +220,7 @@ def test_the_yardstick_is_the_best_of_several_copies(make):
         "the yardstick is the best of copy, copy_1, copy_streamed."
     )
     assert peer_texts.peer_sentences(run, found, labels)[1] == said
-    assert {row.implementation for row in copies.best_copies(run.rows).values()} == {"copy", "copy_1"}
+    assert {row.implementation for row in copies.best_copy_rows(run.rows).values()} == {"copy", "copy_1"}
     faster = (dataclasses.replace(row, cache="warm", median_s=row.median_s / 9) for row in run.rows)
     graphs = (dataclasses.replace(row, method="graph", median_s=row.median_s / 9) for row in run.rows)
     more = dataclasses.replace(run, rows=(*run.rows, *faster, *(row for row in graphs if row.role == "yardstick")))

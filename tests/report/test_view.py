@@ -127,7 +127,7 @@ def test_answer_counts_verdicts(example):
     ("value", "expected"), [(2.0512, "2.05"), (9.999, "10.0"), (19.31, "19.3"), (123.4, "123"), (0.0523, "0.052")]
 )
 def test_ratio_text(value, expected):
-    assert view.ratio(value) == expected
+    assert view.shown_ratio(value) == expected
 
 
 @pytest.mark.parametrize(

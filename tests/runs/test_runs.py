@@ -259,7 +259,7 @@ def test_a_bad_folder_stands_in_nobody_elses_way(spoil: Callable[[Path], Any], h
     assert new(resume=True) == mine
     assert folders.find_run("softmax") == (mine, f"your newest run, {mine.name}")
     assert folders.expected_text(["softmax"]) == "", "nor a recorded one"
-    listed = {row[0]: row for row in listing.all_runs().rows}
+    listed = {row[0]: row for row in listing.list_runs().rows}
     assert listed[mine.name][1] == "NVIDIA H200"
     assert listed[bad.name][4].startswith("cannot be read: ")
 
@@ -272,7 +272,7 @@ def test_rows_that_are_no_file_stand_in_nobody_elses_way(spoil: str, home: Path)
     BAD[spoil](bad)
     found = folders.find_run(None)[0]
     assert found == (bad.parent if spoil == "too large" else mine)
-    listed = {row[0]: row for row in listing.all_runs().rows}
+    listed = {row[0]: row for row in listing.list_runs().rows}
     assert listed[mine.name][1] == "NVIDIA H200"
     assert bad.parent.name not in listed or listed[bad.parent.name][4].startswith("cannot be read: ")
 

@@ -33,7 +33,7 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     if dtype == "bfloat16":
         got = dtypes.widen(cupy, got, dtype)
     found = cupy.asarray(_NOTHING_FOUND)
-    bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.steps(dtype))
+    bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.rounding_steps(dtype))
     _compared()(got, expected, *bounds, np.uint64(got.size), found, size=min(got.size, COMPARING_THREADS))
     mismatches, first, *bits = found.get()
     largest = (None if math.isnan(value) else float(value) for value in np.array(bits).view(np.float64))
