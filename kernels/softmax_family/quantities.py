@@ -21,7 +21,9 @@ BESIDE, LEAST_BESIDE = 32, 18
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # four halves or more whose columns a thread sums up.
 PACK_REGISTERS = 2.0
-HALF_ALONE = 0.5  # the simulator counts 20.7 instructions per element, over ten candidates
+# Of the way from the instructions of a float to those of a half in a pack. The simulator counts 20.7 per element, over
+# ten candidates.
+HALF_ALONE = 0.5
 SOFT = 2.0  # registers by which these numbers may be wrong
 
 

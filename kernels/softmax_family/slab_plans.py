@@ -97,7 +97,7 @@ def lanes_of(dim: int, columns: int) -> int:
 
 
 def bank_ways(plan: LaunchPlan) -> int:
-    """Passes of shared memory for one access of a warp to the columns of copied slabs: most words of one bank."""
+    """How many passes one access of a warp to copied slabs takes: the most words that lie in one bank."""
     of = {name: int(value) for name, value in plan.defines}
     per_row = of["PITCH"] * PACK // of["ITEM_BYTES"] if of["PADDED"] else of["DIM"] * of["INNER"]
     words = set()

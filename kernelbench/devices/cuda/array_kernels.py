@@ -121,7 +121,7 @@ def _digesting() -> Any:
 _NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
 
 
-COMPARING_THREADS = 2**18  # each takes every so many-th element and keeps the largest errors in registers
+COMPARING_THREADS = 2**18  # each steps through the arrays and keeps the largest errors in registers
 
 
 @cache
