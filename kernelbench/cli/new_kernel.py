@@ -252,8 +252,7 @@ def _plan_code(start: Implementation, operation: str, name: str) -> str:
     text = start.source.with_suffix(".py").read_text(encoding="utf-8")
     call = _call_of(start)
     assert call is not None
-    tree = ast.parse(text)
-    lines = text.splitlines(keepends=True)
+    tree, lines = ast.parse(text), text.splitlines(keepends=True)
     docstring = tree.body[0].end_lineno if ast.get_docstring(tree) is not None else 0
     assignment = next(one for one in tree.body if _is_implementations(one))
     kept = "".join(lines[docstring : assignment.lineno - 1])
@@ -292,7 +291,8 @@ def _is_implementations(statement: ast.stmt) -> bool:
 def _call_of(one: Implementation) -> ast.Call | None:
     """Where its module writes `Implementation("name", ..)`; None if a loop or a function makes it."""
     assert one.source is not None
-    module = ast.parse(one.source.with_suffix(".py").read_text(encoding="utf-8"))
+    beside = one.source.with_suffix(".py")  # none, if several operations share the .cu
+    module = ast.parse(beside.read_text(encoding="utf-8") if beside.is_file() else "")
     for node in (node for statement in filter(_is_implementations, module.body) for node in ast.walk(statement)):
         match node:
             case ast.Call(func=ast.Name(id="Implementation"), args=[ast.Constant(value=one.name), _, *_]):

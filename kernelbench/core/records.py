@@ -104,8 +104,8 @@ Prepare = Callable[[Case, Arrays, int], Callable[[], Arrays | None]]
 class Implementation:
     """One way to compute an operation: a .cu with a plan, or a library call (`prepare`).
 
-    Modules under kernels/<operation>/ end with `IMPLEMENTATIONS = (...)`; the catalog adds
-    `operation` and `source` (the .cu of the same stem).
+    Modules under kernels/<operation>/ end with `IMPLEMENTATIONS = (...)`; the catalog adds `operation`
+    and, where a module names none that several share, `source`: the .cu of the same stem.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The catalog of operations and implementations, read from the folders of kernels/. There is no registry.
 
     kernels/<operation>/operation.py    defines OPERATION
-    kernels/<operation>/<name>.py       defines IMPLEMENTATIONS; <name>.cu beside it is their source
+    kernels/<operation>/<name>.py       defines IMPLEMENTATIONS; their source is <name>.cu beside it, or what they name
     kernels/<operation>/_<name>.py      ignored
     kernels/<family>/__init__.py        marks a folder without implementations from which others import
 Further folders of the same layout (specimens, the user's own) may add operations, and implementations of operations
@@ -172,7 +172,8 @@ class _Reader:
 
     def _add(self, path: Path, implementation: Implementation) -> None:
         operation, name = path.parent.name, implementation.name
-        source = path.with_suffix(".cu")
+        beside = path.with_suffix(".cu")
+        source = beside if implementation.source is None else implementation.source
         if text := fields_problem(implementation, IMPLEMENTATION):
             self._problem(path, f"implementation {described(name)}: {text}")
         elif not _NAME.fullmatch(name):
@@ -181,7 +182,8 @@ class _Reader:
             other = "twice here" if earlier == path else f"in {earlier} too"
             self._problem(path, f"implementation '{name}' is defined {other}; names must differ within an operation")
         elif implementation.plan is not None and not source.exists():
-            self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {source.name} beside it")
+            expected = f"{source.name} beside it" if source == beside else f"it at {source}"
+            self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {expected}")
         elif implementation.tunable and (text := implementation.tunable.problem(implementation.plan)):
             self._problem(path, f"implementation '{name}' cannot be tuned: {text}")
         else:

@@ -3,6 +3,7 @@ operation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, prod
+from pathlib import Path
 from typing import Any, get_args
 
 from kernelbench.core import dtypes
@@ -82,6 +83,7 @@ IMPLEMENTATION: Known = {
         "a tuple of Deviation(inputs, reason)",
     ),
     "tunable": (_or_none(_tunable), "a Tunable, its values tuples of ints by name, or None"),
+    "source": (_or_none(lambda value: isinstance(value, Path)), "a Path or None"),
 }
 OPERATION: Known = {
     "name": (_text, "a text"),

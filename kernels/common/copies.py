@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from kernelbench import (
@@ -27,9 +28,13 @@ SHAPES = {
 
 
 def copy_kernels(
-    what: str, plan: Callable[..., LaunchPlan], reference: Callable[[Any, Case, Arrays], Arrays]
+    what: str,
+    plan: Callable[..., LaunchPlan],
+    reference: Callable[[Any, Case, Arrays], Arrays],
+    kernel: Path | None = None,
 ) -> tuple[Implementation, ...]:
-    """One per shape. `plan` takes what SHAPES name; `reference`: what a copy leaves in the outputs."""
+    """One per shape. `plan` takes what SHAPES name; `reference`: what a copy leaves in the outputs; `kernel`: the .cu,
+    if it is not beside the caller's module."""
     return tuple(
         Implementation(
             name,
@@ -38,24 +43,22 @@ def copy_kernels(
             plan=partial(plan, **shape),
             role="yardstick",
             reference=reference,
+            source=kernel,
         )
         for name, shape in SHAPES.items()
     )
 
 
 def copies_of(
-    operation: str,
     source: str = "x",
     target: str = "y",
     reference: Callable[[Any, Case, Arrays], Arrays] | None = None,
 ) -> tuple[Implementation, ...]:
-    """The yardsticks of an operation that reads one array and writes another of as many bytes; one is cudaMemcpyAsync.
-
-    copy.cu has its kernels, `<operation>_copy_<dtype>`, each a call of `copy_packs`.
-    """
+    """The yardsticks of an operation that reads one array and writes another of as many bytes: the kernels of copy.cu
+    here, and cudaMemcpyAsync."""
 
     def plan(case: Case, device: DeviceProperties, **shape: int) -> LaunchPlan:
-        entry = f"{operation}_copy_{dtypes.suffix(case.dtype)}"
+        entry = f"copy_{dtypes.suffix(case.dtype)}"
         return copy_plan(entry, (source, target), case.elements, dtypes.itemsize(case.dtype), device, **shape)
 
     def as_it_is(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -70,7 +73,7 @@ def copies_of(
         role="yardstick",
         reference=known,
     )
-    return (*copy_kernels(what, plan, known), memcpy)
+    return (*copy_kernels(what, plan, known, Path(__file__).with_name("copy.cu")), memcpy)
 
 
 def _memcpy(source: str, target: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

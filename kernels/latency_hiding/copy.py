@@ -2,4 +2,4 @@
 
 from ..common.copies import copies_of
 
-IMPLEMENTATIONS = copies_of("latency_hiding")
+IMPLEMENTATIONS = copies_of()

@@ -2,4 +2,4 @@
 
 from ..common.copies import copies_of
 
-IMPLEMENTATIONS = copies_of("relu_grad", "dy", "dx")
+IMPLEMENTATIONS = copies_of("dy", "dx")

@@ -95,6 +95,21 @@ def test_a_further_folder_adds_implementations(folder, tmp_path):
     assert found["tree"].source == folder / "scan" / "tree.cu"
 
 
+def test_a_module_may_name_a_source_elsewhere(folder: Path) -> None:
+    shared, module = folder / "common" / "shared.cu", folder / "scan" / "shared.py"
+    text = KERNEL.format(names=("shared",))
+    module.write_text("from pathlib import Path\n" + text.replace("LaunchPlan(())", "LaunchPlan(()), source={}"))
+    template = module.read_text()
+    module.write_text(template.format(f"Path({str(shared)!r})"))
+    (problem,) = problems(folder)
+    assert problem.endswith(f"implementation 'shared' has a plan but no kernel: expected it at {shared}")
+    shared.write_text("")
+    assert load_catalog([folder]).implementations["scan"]["shared"].source == shared
+    module.write_text(template.format(repr(str(shared))))
+    (problem,) = problems(folder)
+    assert "source must be a Path or None, got" in problem
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(InputError, match="nowhere: no such folder"):
         load_catalog([tmp_path / "nowhere"])
