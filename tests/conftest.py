@@ -16,7 +16,7 @@ import pytest
 
 from kernelbench import build, devices
 from kernelbench.build import Compiler, find_compiler
-from kernelbench.compare import read_ledger, recorded
+from kernelbench.compare import recorded
 from kernelbench.compare.recorded import Standing, ledger_standings
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
@@ -108,15 +108,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000)  # at the 700 of Python, looking through what tests make takes 7 % of their time
     gc.enable()
-
-
-read_once = cache(read_ledger)
-
-
-@pytest.fixture
-def one_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read once for all recorded runs: a third of a second for each."""
-    monkeypatch.setattr("kernelbench.compare.answer.read_ledger", read_once)
 
 
 @dataclass

@@ -68,7 +68,6 @@ def run(
     context: click.Context,
     /,
     suites: tuple[str, ...],
-    no_report: bool,
     gpus: str | None,
     cluster: str | None,
     tls: Path | None,
@@ -98,7 +97,7 @@ def run(
 
     request = request_of(suites, options)
     if gpus or cluster:
-        return _on_many(context, request, Workers(gpus or "", cluster or "", tls, share), no_report=no_report)
+        return _on_many(context, request, Workers(gpus or "", cluster or "", tls, share))
     if share or tls:
         raise InputError(f"--{'share' if share else 'tls'}: belongs to --gpus or --cluster, which is missing")
     if request.out and len(suites) > 1:
@@ -108,7 +107,7 @@ def run(
     for answer in walk(request, progress):
         page, problem = None, None
         try:
-            if not no_report:
+            if not request.no_report:
                 page = report(answer, answer.run.folder / "report.html", progress)
         except ResultsError as error:  # only the page is lost: times are shown, and the next suite runs
             problem = error
@@ -124,7 +123,7 @@ def run(
     return code
 
 
-def _on_many(context: click.Context, request: Request, workers: Workers, *, no_report: bool) -> int:
+def _on_many(context: click.Context, request: Request, workers: Workers) -> int:
     from kernelbench.cli.run_fleet import run_fleet, worker_options
 
     if workers.gpus and workers.cluster:
@@ -134,7 +133,7 @@ def _on_many(context: click.Context, request: Request, workers: Workers, *, no_r
     if workers.shared and request.part:
         raise InputError(f"--part {request.part}: --share makes the parts itself")
     options = worker_options(context, cluster=bool(workers.cluster))
-    return run_fleet(request, options, workers, with_page=not no_report)
+    return run_fleet(request, options, workers)
 
 
 def show(answer: Answer, page: Path | None) -> None:

@@ -54,7 +54,7 @@ def _words(option: click.Parameter, value: Any) -> Iterator[str]:
         yield from (option.opts[0], ",".join(value) if isinstance(value, tuple) else str(value))
 
 
-def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, with_page: bool) -> int:
+def run_fleet(request: Request, options: Sequence[str], workers: Workers) -> int:
     """Measure, write the page, and say what came of it; the exit code."""
     from kernelbench.runs.results import read_run
     from kernelbench.walks.fleet import run_fleet as walk
@@ -62,7 +62,7 @@ def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, wit
     show = _Shown()
     with show.shown():
         fleet, ended = walk(request, options, workers, show, show.start)
-    if with_page and any(True for _ in fleet.runs()):
+    if not request.no_report and any(True for _ in fleet.runs()):
         report(fleet.folder)
     say(f"fleet: {fleet.folder}")
     lost = any(not one.is_complete for one in ended)

@@ -33,10 +33,11 @@ VARIABLES = {
 }  # fmt: skip
 _importing: threading.Thread | None = None
 _loading = threading.Lock()
-# Tables and pages need these, and they take a second to import.
-NEEDED = (
-    "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
+# Comparisons and pages need these, and they take a second to import.
+FOR_COMPARISONS = ("pandas", "rich.table", "kernelbench.compare")
+FOR_PAGES = (
+    "matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "jinja2",
+    "kernelbench.report.charts", "kernelbench.report.html_page",
 )  # fmt: skip
 _SETTINGS: Any = {
     "svg.fonttype": "none",
@@ -88,13 +89,14 @@ def load_matplotlib() -> None:
             os.path.exists = exists
 
 
-def import_ahead() -> None:
-    """Import what comparisons and pages need in a thread, while this process waits for another one."""
+def import_ahead(*, pages: bool) -> None:
+    """Import what comparisons need in a thread, and what `pages` need, while this process waits for another one."""
 
     def import_all() -> None:
         with suppress(Exception):  # the module that needs it reports the error
-            load_matplotlib()
-            for name in NEEDED:
+            if pages:
+                load_matplotlib()
+            for name in (*FOR_COMPARISONS, *(FOR_PAGES if pages else ())):
                 import_module(name)
 
     global _importing  # noqa: PLW0603 - one per process

@@ -29,6 +29,7 @@ class Request(MeasureRequest):
     counters: bool = False  # a pass for hardware counters after the timing
     resume: bool = False
     out: Path | None = None
+    no_report: bool = False  # neither charts nor the page
     nvcc: Path | None = None
     specimens: bool = False
     inputs: Sequence[str] = ()  # distributions that `check` uses; none: all of the operation

@@ -28,7 +28,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     stopwatch, catalog = Stopwatch(), load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog, progress)
     if not request.in_process:  # imports would delay a measurement in the same process
-        import_ahead()
+        import_ahead(pages=not request.no_report)
     with ExitStack() as stack:
         with stopwatch.on(STARTING):
             bench = stack.enter_context(open_bench(request, catalog, progress))

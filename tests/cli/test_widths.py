@@ -16,6 +16,7 @@ from kernelbench.cli import compare, explain, history, progress, run, terminal
 from kernelbench.compare.answer import Answer, judge_run
 from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.history import history_of
+from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.core import places
@@ -27,10 +28,8 @@ from kernelbench.runs.results import read_run
 from kernelbench.runs.row_records import Row
 from kernelbench.walks.compare import changes_between
 from kernelbench.walks.history import Histories
-from tests.conftest import Command, read_once
+from tests.conftest import Command
 from tests.two_runs import slowed
-
-pytestmark = pytest.mark.usefixtures("one_ledger")
 
 WIDTHS = (60, 80, terminal.WIDTH, 160)  # a pipe has that of terminal.WIDTH
 WIDE = 2000
@@ -141,7 +140,7 @@ def test_compare_and_run_of_recorded_runs(folder, at: At) -> None:
 
 @pytest.mark.parametrize("folder", [param for param in RUNS if "simulated" in str(param.id)])
 def test_explain_of_recorded_runs(folder, at: At) -> None:
-    cases, _ = run_explanations(read_run(folder), read_once(places.LEDGER))
+    cases, _ = run_explanations(read_run(folder), read_ledger(places.LEDGER))
     assert all(list(explanation.case_parts(case, "title")) for case in cases)
     check_widths(at, lambda: explain._show(cases, "table", nullcontext))
 

@@ -1,7 +1,10 @@
 """The shipped ledger says what it must, and its numbers and flags follow from what was published."""
 
+import os
+import shutil
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 
 import pytest
 import yaml
@@ -267,6 +270,22 @@ def test_dangerous_and_broken_files_are_refused_with_their_place(tmp_path, text,
 def test_file_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "bad.yaml").write_bytes(b"a: \xff\xfe\n")
     assert "not UTF-8" in message(tmp_path)
+
+
+def test_a_file_is_parsed_again_once_its_content_is_other(tmp_path: Path) -> None:
+    path = tmp_path / "softmax-fusion.yaml"
+    shutil.copy(places.LEDGER / path.name, path)
+    times = os.stat(path)
+    (first,) = read_ledger(tmp_path).values()
+    assert read_ledger(tmp_path)["softmax-fusion"] is first
+    text = path.read_text()
+    path.write_text(text.replace(first.title, first.title[::-1]))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert read_ledger(tmp_path)["softmax-fusion"].title == first.title[::-1], "of the same size and time"
+    path.write_text("-\n")
+    for _ in range(2):
+        with pytest.raises(ProblemsError):
+            read_ledger(tmp_path)
 
 
 def test_empty_folder_is_an_error(tmp_path):

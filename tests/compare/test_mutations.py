@@ -11,14 +11,12 @@ import pytest
 from kernelbench.compare import judge_claims
 from kernelbench.compare.answer import judge_run
 from kernelbench.compare.counted_runs import counts_of
+from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.ledger_schema import KINDS
 from kernelbench.core import places
 from kernelbench.core.records import Claim
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import Run, read_run
-from tests.conftest import read_once
-
-pytestmark = pytest.mark.usefixtures("one_ledger")
 
 OPPOSITE = {"more": "less", "less": "more", "at_most": "more", "times": "less"}
 SWAPPED = (("faster", "slower"), ("suspect", "than"), ("longer", "shorter"), ("unfused", "fused"))
@@ -104,7 +102,7 @@ def verdict(claim: Claim) -> str | None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_mutant_of_some_claim_of_each_kind_has_another_verdict(kind: str) -> None:
-    claims = [claim for claim in read_once(places.LEDGER).values() if claim.kind == kind]
+    claims = [claim for claim in read_ledger(places.LEDGER).values() if claim.kind == kind]
     flipped = 0
     for claim in claims:
         before = verdict(claim)
@@ -115,7 +113,7 @@ def test_every_mutant_of_some_claim_of_each_kind_has_another_verdict(kind: str) 
 
 def test_a_stated_factor_of_two_is_not_four() -> None:
     """By name, where the audit found that the factor was printed and ignored."""
-    claim = read_once(places.LEDGER)["bias-add-shapes"]
+    claim = read_ledger(places.LEDGER)["bias-add-shapes"]
     assert verdict(claim) == "direction only"
     nearer = {"size": {**claim.document["claim"]["size"], "factor": 1.1}}
     assert verdict(changed(claim, nearer)) == "holds"

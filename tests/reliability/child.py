@@ -29,7 +29,8 @@ from tests.build.conftest import fake_compiler
 from tests.conftest import LIMITS, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
 
-for name in (*style.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
+# Once, before processes are forked from this one.
+for name in (*style.FOR_COMPARISONS, *style.FOR_PAGES, "kernelbench.suite"):
     import_module(name)
 
 
