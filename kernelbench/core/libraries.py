@@ -16,6 +16,7 @@ EXTRAS = {  # by module, the extra that brings it
     "liger_kernel": "liger",
     "flashinfer": "flashinfer",
     "helion": "helion",
+    "cutlass": "helion",  # NVIDIA's CuTe DSL, which quack brings too
     "ncu_report": "ncu",
     "cryptography": "fleet",
 }

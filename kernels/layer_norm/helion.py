@@ -4,34 +4,36 @@ The file has the name that users type. It is loaded by its path, so it does not 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from kernelbench import Arrays, Case, Implementation, Origin
 from ..common.peers import on_stream, torch_tensor, torch_with_gpu
-from ..softmax_family.peers import may_have_children, our_helion
+from ..softmax_family.peers import HELION, may_have_children, our_helion
 from .operation import EPS
 
 
-def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+def prepare(back_end: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     rows, columns = case.rows_columns()
-    torch, tiles = torch_with_gpu(), our_helion()
+    torch, kernel = torch_with_gpu(), our_helion("layer_norm", back_end)
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     gamma, beta = (torch_tensor(torch, arrays[name], case.dtype) for name in ("gamma", "beta"))
-    call = on_stream(torch, stream, lambda: tiles.layer_norm_rows(x, gamma, beta, y, EPS))
+    call = on_stream(torch, stream, lambda: kernel(x, gamma, beta, y, EPS))
     with may_have_children():
         call()  # tunes and compiles, which is not to be timed
     return call
 
 
-IMPLEMENTATIONS = (
+IMPLEMENTATIONS = tuple(
     Implementation(
-        "helion",
-        "Helion on Triton: whole rows or parts of them in a program, as its own quick search chooses for each shape",
+        name,
+        f"Helion on {language}: whole rows or parts of them in a program, as its own quick search chooses for a shape",
         Origin(
             "pytorch/helion",
             "https://github.com/pytorch/helion/blob/main/examples/layer_norm.py",
             differs="written here: forward alone, into an output that is given; tuned for at most 8 s per shape",
         ),
-        prepare=prepare,
+        prepare=partial(prepare, back_end),
         role="peer",
-    ),
+    )
+    for name, back_end, language in HELION
 )

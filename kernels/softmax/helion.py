@@ -4,35 +4,37 @@ The file has the name that users type. It is loaded by its path, so it does not 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
 from ..common.peers import on_stream, torch_tensor, torch_with_gpu
-from ..softmax_family.peers import may_have_children, our_helion, refuse_scale_and_mask
+from ..softmax_family.peers import HELION, may_have_children, our_helion, refuse_scale_and_mask
 
 
-def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+def prepare(back_end: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     refuse_scale_and_mask(case)
     rows, columns, inner = case.outer_dim_inner
     if inner != 1:
         raise Unsupported(f"axis must be the last, got {case.axis}")
-    torch, tiles = torch_with_gpu(), our_helion()
+    torch, kernel = torch_with_gpu(), our_helion("softmax", back_end)
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
-    call = on_stream(torch, stream, lambda: tiles.softmax_rows(x, y))
+    call = on_stream(torch, stream, lambda: kernel(x, y))
     with may_have_children():
         call()  # tunes and compiles, which is not to be timed
     return call
 
 
-IMPLEMENTATIONS = (
+IMPLEMENTATIONS = tuple(
     Implementation(
-        "helion",
-        "Helion on Triton: whole rows or parts of them in a program, as its own quick search chooses for each shape",
+        name,
+        f"Helion on {language}: whole rows or parts of them in a program, as its own quick search chooses for a shape",
         Origin(
             "pytorch/helion",
             "https://github.com/pytorch/helion/blob/main/examples/softmax.py",
             differs="written here: into an output that is given; tuned for at most 8 s per shape",
         ),
-        prepare=prepare,
+        prepare=partial(prepare, back_end),
         role="peer",
-    ),
+    )
+    for name, back_end, language in HELION
 )

@@ -11,6 +11,9 @@ from typing import Any
 from kernelbench import Arrays, Case, Unsupported, import_library
 from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
+# Names of Helion's implementations, and the back end and language of each.
+HELION = (("helion", "triton", "Triton"), ("helion_cute", "cute", "NVIDIA's CuTe DSL"))
+
 
 def refuse_scale_and_mask(case: Case) -> None:
     """Unsupported for a softmax of attention, which a plain softmax does not fuse."""
@@ -25,10 +28,12 @@ def our_triton() -> Any:
     return import_module(".triton_choice", __package__)
 
 
-def our_helion() -> Any:
-    """The module of our own Helion kernels; MissingLibrary where there is no Helion."""
+def our_helion(name: str, back_end: str) -> Any:
+    """Our own Helion kernel; MissingLibrary where Helion or its back end is missing."""
     import_library("helion")
-    return import_module(".helion_tiles", __package__)
+    if back_end == "cute":
+        import_library("cutlass")
+    return import_module(".helion_tiles", __package__).TUNED[name, back_end]
 
 
 @contextmanager

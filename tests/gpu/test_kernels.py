@@ -36,7 +36,7 @@ SMALL, UNALIGNED, LARGE = shapes.small_cases(), shapes.unaligned_cases(), shapes
 OVER_BYTES = [case for case in LARGE if case.elements < shapes.OVER_ELEMENTS]
 OVER_ELEMENTS = [case for case in LARGE if case.elements > shapes.OVER_ELEMENTS]
 FOR_LIBRARIES = shapes.for_libraries(UNALIGNED)
-COMPILE_FOR_A_SHAPE = ("torch_compile", "torch_compile_autotuned", "triton", "helion", "quack", "liger")
+COMPILE_FOR_A_SHAPE = ("torch_compile", "torch_compile_autotuned", "triton", "helion", "helion_cute", "quack", "liger")
 # What takes no array of more than 2^31 elements, each with a reason: 32-bit indices, a thread an element of a row, ..
 NOT_OVER_ELEMENTS = {
     "indexing": {"index_32", "remainder", "multiply_subtract", "read_twice", "read_once", "branch_inside",

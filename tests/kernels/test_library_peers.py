@@ -19,7 +19,7 @@ from tests.kernels.fakes import Tensor, layer_norm, softmax
 
 STREAM = 1234
 PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.transformers.functional", "flashinfer": "flashinfer.sampling",
-         "helion": "helion"}  # fmt: skip
+         "helion": "helion", "helion_cute": "cutlass"}  # fmt: skip
 SOFTMAX, LAYER_NORM = (catalog().implementations[name] for name in ("softmax", "layer_norm"))
 each_peer = pytest.mark.parametrize("name", PEERS)
 
@@ -51,22 +51,21 @@ def calls(monkeypatch):
         seen.append(("liger", streams[-1], x.shape, {}))
         return layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
-    def helion_kernel(**settings):
-        def tuned(function):
-            def run(x, *rest):
-                if not seen:  # it tunes
-                    assert not multiprocessing.current_process().daemon, "Helion's tuner has child processes"
-                into = rest[-2] if len(rest) > 1 else rest[-1]
-                if len(rest) == 1:
-                    into[...] = noted("helion", x)
-                else:
-                    gamma, beta, _, eps = rest
-                    seen.append(("helion", streams[-1], x.shape, {}))
-                    into[...] = layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    def helion_kernel(function, backend, **settings):
+        name = {"triton": "helion", "cute": "helion_cute"}[backend]
 
-            return run
+        def run(x, *rest):
+            if not seen:  # it tunes
+                assert not multiprocessing.current_process().daemon, "Helion's tuner has child processes"
+            into = rest[-2] if len(rest) > 1 else rest[-1]
+            if len(rest) == 1:
+                into[...] = noted(name, x)
+            else:
+                gamma, beta, _, eps = rest
+                seen.append((name, streams[-1], x.shape, {}))
+                into[...] = layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
-        return tuned
+        return run
 
     torch, cupy = ModuleType("torch"), ModuleType("cupy")
     torch.as_tensor = lambda array, device: np.ndarray.view(array, Tensor)
@@ -82,6 +81,7 @@ def calls(monkeypatch):
         },
         "helion.language": {},
         "helion": {"kernel": helion_kernel},
+        "cutlass": {},
         "flashinfer.sampling": {"softmax": lambda x, **options: noted("flashinfer", x, **options)},
     }
     for path, functions in modules.items():
@@ -173,13 +173,15 @@ def test_flashinfer_loads_no_more_at_once_than_a_row_holds_whole(calls, columns,
 def test_a_missing_library_names_the_extra_that_brings_it(calls, monkeypatch, name):
     monkeypatch.setitem(sys.modules, PEERS[name], None)  # an import of it fails
     assert SOFTMAX[name].role == "peer"
-    with pytest.raises(MissingLibrary, match=rf"is not installed; try: pip install -e '.*\[{name}\]'"):
+    extra = name.partition("_")[0]
+    with pytest.raises(MissingLibrary, match=rf"is not installed; try: pip install -e '.*\[{extra}\]'"):
         SOFTMAX[name].prepare(Case("softmax", (6, 8), -1, "float32"), held((6, 8)), STREAM)
 
 
 def test_fast_exponentials_are_said(calls):
     assert {name: SOFTMAX[name].arithmetic for name in PEERS} == {
         "quack": "fast", "liger": "accurate", "flashinfer": "fast", "helion": "accurate",
+        "helion_cute": "accurate",
     }  # fmt: skip
 
 
@@ -194,7 +196,7 @@ def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(mo
     assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"
 
 
-@pytest.mark.parametrize("name", ["quack", "liger", "helion"])
+@pytest.mark.parametrize("name", ["quack", "liger", "helion", "helion_cute"])
 def test_rows_and_weights_of_layer_norm_are_handed_over_on_the_stream(calls, name):
     rng = np.random.default_rng(4)
     arrays = held((4, 6, 8)) | {one: rng.normal(size=8).astype(np.float32) for one in ("gamma", "beta")}

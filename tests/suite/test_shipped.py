@@ -226,8 +226,8 @@ def test_peers_of_softmax_are_met_at_attention_scores_and_at_long_rows(suites):
     ]  # fmt: skip
     assert len(suites["peers_softmax"].cases) == 2 * len(shapes), "in float32 and bfloat16"
     libraries = {
-        "torch", "torch_compile", "torch_compile_autotuned", "triton", "helion", "quack", "liger", "flashinfer",
-        "cudnn",
+        "torch", "torch_compile", "torch_compile_autotuned", "triton", "helion", "helion_cute", "quack", "liger",
+        "flashinfer", "cudnn",
     }  # fmt: skip
     assert libraries | {"cupy"} <= set(suites["peers_softmax"].implementations)
 
