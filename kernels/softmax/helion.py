@@ -8,7 +8,7 @@ from functools import partial
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
 from ..common.peers import on_stream, torch_tensor, torch_with_gpu
-from ..softmax_family.peers import HELION, may_have_children, our_helion, refuse_scale_and_mask
+from ..softmax_family.peers import HELION, our_helion, refuse_scale_and_mask, tune_helion
 
 
 def prepare(back_end: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
@@ -19,8 +19,7 @@ def prepare(back_end: str, case: Case, arrays: Arrays, stream: int) -> Callable[
     torch, kernel = torch_with_gpu(), our_helion("softmax", back_end)
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     call = on_stream(torch, stream, lambda: kernel(x, y))
-    with may_have_children():
-        call()  # tunes and compiles, which is not to be timed
+    tune_helion(call)
     return call
 
 

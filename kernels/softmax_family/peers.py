@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kernelbench import Arrays, Case, Unsupported, import_library
+from kernelbench import Arrays, Case, MissingLibrary, Unsupported, import_library
 from ..common.peers import on_stream, torch_tensor, torch_with_gpu
 
 # Names of Helion's implementations, and the back end and language of each.
@@ -36,14 +35,18 @@ def our_helion(name: str, back_end: str) -> Any:
     return import_module(".helion_tiles", __package__).TUNED[name, back_end]
 
 
-@contextmanager
-def may_have_children() -> Iterator[None]:
-    """Within it this process may start others, although it is a daemon, as workers are: Helion's tuner compiles in
-    them, and waits for them."""
+def tune_helion(call: Callable[[], None]) -> None:
+    """Call a Helion kernel for the first time, when it tunes and compiles. MissingLibrary where its back end does not
+    take the versions that are installed.
+
+    Its tuner compiles in processes that it starts and waits for, which a daemon, as workers are, may not.
+    """
     settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
     before, settings["daemon"] = settings.get("daemon"), False
     try:
-        yield
+        call()
+    except import_library("helion").exc.CuteBackendUnavailable as error:
+        raise MissingLibrary(str(error).partition("\n")[0]) from error
     finally:
         settings["daemon"] = before
 

@@ -24,6 +24,10 @@ SOFTMAX, LAYER_NORM = (catalog().implementations[name] for name in ("softmax", "
 each_peer = pytest.mark.parametrize("name", PEERS)
 
 
+class NoBackEnd(Exception):
+    """helion.exc.CuteBackendUnavailable."""
+
+
 @pytest.fixture
 def calls(monkeypatch):
     """The three libraries over NumPy; (peer, stream, shape, options) of each call."""
@@ -80,7 +84,7 @@ def calls(monkeypatch):
             "liger_layer_norm": liger_norm,
         },
         "helion.language": {},
-        "helion": {"kernel": helion_kernel},
+        "helion": {"kernel": helion_kernel, "exc": SimpleNamespace(CuteBackendUnavailable=NoBackEnd)},
         "cutlass": {},
         "flashinfer.sampling": {"softmax": lambda x, **options: noted("flashinfer", x, **options)},
     }
@@ -176,6 +180,18 @@ def test_a_missing_library_names_the_extra_that_brings_it(calls, monkeypatch, na
     extra = name.partition("_")[0]
     with pytest.raises(MissingLibrary, match=rf"is not installed; try: pip install -e '.*\[{extra}\]'"):
         SOFTMAX[name].prepare(Case("softmax", (6, 8), -1, "float32"), held((6, 8)), STREAM)
+
+
+def test_versions_that_helions_back_end_refuses_are_said_in_a_line(calls, monkeypatch):
+    def refuse(shape):
+        raise NoBackEnd("the 'cute' backend cannot run in this environment: it is too old\nIt requires more.")
+
+    SOFTMAX["helion_cute"].prepare(Case("softmax", (6, 8), -1, "float32"), held((6, 8)), STREAM)  # imports the tiles
+    calls.clear()
+    monkeypatch.setattr("tests.kernels.test_library_peers.softmax", refuse)
+    with pytest.raises(MissingLibrary, match=r"^the 'cute' backend cannot run in this environment: it is too old$"):
+        SOFTMAX["helion_cute"].prepare(Case("softmax", (6, 8), -1, "float32"), held((6, 8)), STREAM)
+    assert multiprocessing.current_process()._config["daemon"], "as it was"
 
 
 def test_fast_exponentials_are_said(calls):
