@@ -21,7 +21,8 @@ DRAWS = "draw_"  # what the names of suites drawn at random begin with
 FAR_BEHIND = 0.95  # of a run with more cases, only those below this ratio to the best peer have a line
 LITTLE_BEHIND = 0.98  # counted beside FAR_BEHIND where two GPUs are compared
 SHOWN = "h100"  # folder of the GPU whose tables the page shows
-BOTH = ("peers_log_softmax", "draw_rows_unseen", "draw_axis_unseen")  # recorded on two GPUs by today's choice
+# Recorded on two GPUs by today's choice.
+BOTH = ("peers_softmax", "peers_log_softmax", "draw_rows_unseen", "draw_axis_unseen")
 
 
 def peers_blocks(results: Path = RESULTS) -> Mapping[str, str]:

@@ -12,8 +12,8 @@ from tests.build.binaries import all_built
 from tests.simt.hardware import agreement
 from tests.simt.hardware.trials import trials
 
-# Figures that differed when the record was made, since the simulator did not join accesses as ptxas does.
-FOLLOWED = (("tiled product", "shared load wavefronts"),)
+# Figures that agree only where a disassembler tells which accesses ptxas joined.
+JOINED = (("tiled product", "shared load wavefronts"), ("one_read_rows 3x4096 float32", "shared load wavefronts"))
 RECORD = Path(__file__).resolve().parents[2] / "results" / "h200" / "simulator"
 
 
@@ -37,12 +37,11 @@ def test_counters_are_those_of_the_hardware_or_the_machine_code_says_why() -> No
     chosen = [one for one in trials() if (one.name, 0) in hardware]
     assert len(chosen) >= 60
     rows, _ = agreement.compare(chosen, all_built({one.request for one in chosen}), hardware, {})
-    followed = set(FOLLOWED) if list(line_disassemblers()) else set()
+    unknown = set() if list(line_disassemblers()) else set(JOINED)
     for row in rows:
         before = kept[row["trial"], row["launch"], row["metric"]]
-        if (row["trial"], row["metric"]) in followed:
-            assert row["equal"], row
-            assert before["equal"] == "False"
+        if (row["trial"], row["metric"]) in unknown:
+            assert not row["equal"], row
             continue
         assert str(row["simulator"]) == before["simulator"], f"{row['trial']}: {row['metric']}"
         assert row["equal"] or before["note"], f"{row['trial']}: {row['metric']} differs, and nothing says why"
