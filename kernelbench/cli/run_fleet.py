@@ -62,20 +62,21 @@ def run_fleet(request: Request, options: Sequence[str], workers: Workers) -> int
     show = _Shown()
     with show.shown():
         fleet, ended = walk(request, options, workers, show, show.start)
-    if not request.no_report and any(True for _ in fleet.runs()):
-        report(fleet.folder)
+    if any(True for _ in fleet.runs()):
+        report(fleet.folder, page=not request.no_report)
     say(f"fleet: {fleet.folder}")
     lost = any(not one.is_complete for one in ended)
     return int(lost or any(read_run(path).has_failures for _, _, path in fleet.runs()))
 
 
-def report(folder: Path, out: Path | None = None) -> None:
-    """Write the page of a fleet and print its first sentences."""
+def report(folder: Path, out: Path | None = None, *, page: bool = True) -> None:
+    """Print what a fleet says, and write its page if one is wanted."""
     from kernelbench.walks.fleet_report import report_fleet
 
-    page, sentences = report_fleet(folder, out, ConsoleProgress(lasting=False))
+    place, sentences = report_fleet(folder, out, ConsoleProgress(lasting=False), page=page)
     tell(*sentences)
-    say(f"page: {page}")
+    if place:
+        say(f"page: {place}")
 
 
 @dataclass

@@ -16,13 +16,16 @@ from kernelbench.fleet.folder import read_fleet
 from kernelbench.report import view
 from kernelbench.report.fleet_page import PAGE, write_fleet_page
 from kernelbench.report.fleet_page_times import SuiteAnswer
-from kernelbench.report.fleet_page_view import fleet_view
+from kernelbench.report.fleet_page_view import FleetView, fleet_view
 from kernelbench.runs.folders import of_gpus
 from kernelbench.runs.results import Run, read_run
 
 
-def report_fleet(folder: Path, out: Path | None, progress: Progress) -> tuple[Path, list[str]]:
-    """Write the page of the fleet in `folder` to `out` or into the folder; its place, and its first sentences."""
+def report_fleet(
+    folder: Path, out: Path | None, progress: Progress, *, page: bool = True
+) -> tuple[Path | None, list[str]]:
+    """Write the page of the fleet in `folder` to `out` or into the folder, if a page is wanted; its place, and its
+    first sentences."""
     fleet = read_fleet(folder)
     found = [(label, read_run(path)) for label, _, path in fleet.runs()]
     if not any(run.rows for _, run in found):
@@ -35,7 +38,9 @@ def report_fleet(folder: Path, out: Path | None, progress: Progress) -> tuple[Pa
         "Started": fleet.started[:16].replace("T", " ") + " UTC",
         "Finished": f"{fleet.finished[:16].replace('T', ' ')} UTC" if fleet.finished else "no: --resume goes on",
     }
-    return _write(found, facts, fleet.notes, out or folder / PAGE, progress)
+    shown = _view(found, progress)
+    place = write_fleet_page(shown, facts, fleet.notes, out or folder / PAGE) if page else None
+    return place, shown.sentences
 
 
 def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress) -> tuple[Path, list[str]]:
@@ -62,12 +67,11 @@ def report_folders(folders: Sequence[Path], out: Path | None, progress: Progress
         "Cases": "all on each GPU, in runs of their own",
         "Started": ", ".join(f"{label}: {day}" for label, day in days.items()),
     }
-    return _write(found, facts, (), out or places.runs() / "-".join(runs) / PAGE, progress)
+    shown = _view(found, progress)
+    return write_fleet_page(shown, facts, (), out or places.runs() / "-".join(runs) / PAGE), shown.sentences
 
 
-def _write(
-    found: Sequence[tuple[str, Run]], facts: dict[str, str], notes: Sequence[str], out: Path, progress: Progress
-) -> tuple[Path, list[str]]:
+def _view(found: Sequence[tuple[str, Run]], progress: Progress) -> FleetView:
     members, ledger = [], read_ledger(places.LEDGER)
     with progress.stage("Comparison and verdicts", len(found)) as advance:
         for label, run in found:
@@ -75,5 +79,4 @@ def _write(
             if run.rows:
                 members.append(SuiteAnswer(**vars(judge_run(run, ledger=ledger)), label=label))
             advance(1, "")
-    shown = fleet_view(members, ledger)
-    return write_fleet_page(shown, facts, notes, out), shown.sentences
+    return fleet_view(members, ledger)

@@ -55,8 +55,10 @@ def test_each_gpu_counts_every_row_and_one_page_shows_all(fleets: Fleets) -> Non
 def test_gpus_share_whole_suites(fleets: Fleets) -> None:
     shutil.copy(places.SUITES / "softmax.yaml", fleets.folder / "other.yaml")
     share = ("run", "softmax", "other.yaml", "--share", "--gpus", TWO, "--only", "naive,ft", "--filter", "seq<=32")
-    code, _, messages = fleets.run(*share, "--out", "all", "--no-report")  # a name that Dask has for a topic too
+    code, out, messages = fleets.run(*share, "--out", "all", "--no-report")  # a name that Dask has for a topic too
     assert code == 0, messages
+    assert "counted what kernels do and timed nothing" in out, "what it says needs no page"
+    assert "page: " not in messages
     assert "Traceback" not in messages
     folder = fleets.folder / "all"
     owners = [read_run(folder / suite).environment["shared"] for suite in ("softmax", "other")]
