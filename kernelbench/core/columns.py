@@ -66,7 +66,7 @@ COUNTERS = (
     Column("shared_store_ideal_wavefronts", "", "the fewest passes for the bytes stored"),
     Column("shared_atomic_requests", "", "warp instructions that are shared atomics"),
     Column("shared_atomic_wavefronts", "", "passes over the 32 banks for these atomics"),
-    Column("shared_copy_requests", "", "warp instructions that copy to shared memory, or from it in bulk (cp.async)"),
+    Column("shared_copy_requests", "", "warp instructions of cp.async and st.async, and bulk copies"),
     Column("shared_copy_wavefronts", "", "passes over the 32 banks for these copies, as if they were stores"),
     Column("shared_copy_ideal_wavefronts", "", "the fewest passes for the bytes copied"),
     Column("least_conflict_ways", "", "fewest wavefronts, over the ideal, of a request with bank conflicts"),

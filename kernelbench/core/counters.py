@@ -43,7 +43,7 @@ class Counters:
     shared_store_ideal_wavefronts: int = 0
     shared_atomic_requests: int = 0
     shared_atomic_wavefronts: int = 0
-    shared_copy_requests: int = 0  # cp.async, which writes shared memory; in bulk it also reads it
+    shared_copy_requests: int = 0  # cp.async and st.async, which write shared memory; in bulk it also reads it
     shared_copy_wavefronts: int = 0
     shared_copy_ideal_wavefronts: int = 0
     local_load_requests: int = 0

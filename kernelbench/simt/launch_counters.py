@@ -30,7 +30,8 @@ ATOMICS = {
     "shared_atomic_requests": "shared_requests",
     "shared_atomic_wavefronts": "wavefronts",
 }
-# cp.async reads global memory and writes shared memory; a GPU does not count it among the stores.
+# cp.async reads global memory and writes shared memory, st.async writes that of the cluster's blocks; a GPU counts
+# neither among the stores.
 COPIES = {
     "global_load_requests": "requests",
     "global_load_sectors": "sectors",
@@ -110,6 +111,8 @@ def _fields(opcode: tuple[str, ...]) -> dict[str, str]:
     name = opcode[0]
     # Constant memory has its own cache and causes no global traffic.
     family = {} if "const" in opcode else FAMILIES.get(name, {})
+    if name == "st" and "async" in opcode:
+        family = COPIES
     if name == "cp" and "bulk_group" in opcode:  # to global memory
         family = BULK_STORES
     if name == "wmma":

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from kernelbench.build import BuildRequest, machine_lines
 from kernelbench.build.code_notes import may_share
-from kernelbench.build.ptx import function_bodies
 from kernelbench.build.sass import cross_check, disassemble, disassemble_together
 from kernelbench.core.counters import Counters
 from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS
@@ -30,8 +29,6 @@ METRICS: Mapping[str, tuple[tuple[str, ...], Callable[[Counters], int]]] = {
     for name in COMPARED
 }
 ATOMICS = "global atomic sectors"
-STORES = "shared store wavefronts"
-REMOTE = "hardware does not count what st.async stores into shared memory of the cluster's blocks"
 # Recorded for a reader who looks into a difference.
 ALSO = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st",
@@ -81,12 +78,9 @@ def compare(
         ptx = binary.ptx_path.read_text()
         counted, computed = simulate(trial, ptx, lines[binary.key])
         for launch, counters in enumerate(counted):
-            entry = trial.launches[launch].entry
-            check = cross_check(ptx, entry, machine_code[binary.key])
+            check = cross_check(ptx, trial.launches[launch].entry, machine_code[binary.key])
             note = check.note or (check.copies if counters.divergent_branches else "")
-            remote = any(opcode.startswith("st.async") for opcode, _ in function_bodies(ptx)[entry])
-            notes = {STORES: REMOTE} if remote else {}
-            rows += _launch_rows(trial, launch, counters, hardware[trial.name, launch], note, notes)
+            rows += _launch_rows(trial, launch, counters, hardware[trial.name, launch], note)
         for name in trial.outputs:
             if (key := f"{numbers[trial.name]} {name}") in outputs:
                 results.append(_output_row(trial, name, outputs[key], computed[name]))
@@ -94,9 +88,8 @@ def compare(
 
 
 def _launch_rows(
-    trial: Trial, launch: int, counters: Counters, measured: Mapping[str, str], note: str, notes: Mapping[str, str]
+    trial: Trial, launch: int, counters: Counters, measured: Mapping[str, str], note: str
 ) -> Iterator[Row]:
-    """`notes`: by metric, instead of `note`."""
     one = trial.launches[launch]
     identity = {"trial": trial.name, "launch": str(launch), "entry": one.entry, "grid": extent(one.grid),
                 "block": extent(one.block)}  # fmt: skip
@@ -110,7 +103,7 @@ def _launch_rows(
         if real or simulated:
             equal = real == simulated
             counts = {"metric": metric, "hardware": real, "simulator": simulated, "equal": equal}
-            yield identity | counts | {"note": "" if equal else notes.get(metric, note)}
+            yield identity | counts | {"note": "" if equal else note}
 
 
 def _output_row(trial: Trial, name: str, real: NDArray[Any], simulated: NDArray[Any]) -> Row:
