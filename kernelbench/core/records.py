@@ -105,7 +105,7 @@ class Implementation:
     """One way to compute an operation: a .cu with a plan, or a library call (`prepare`).
 
     Modules under kernels/<operation>/ end with `IMPLEMENTATIONS = (...)`; the catalog adds `operation`
-    and, where a module names none that several share, `source`: the .cu of the same stem.
+    and `source`, the .cu of the same stem, unless the module names another, which several may share.
     """
 
     name: str
