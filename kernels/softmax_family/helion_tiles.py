@@ -30,7 +30,7 @@ def _layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, y: tor
         y[row, :] = (normed * gamma[:].to(torch.float32) + beta[:].to(torch.float32)).to(y.dtype)
 
 
-# By function and back end.
+# The kernel of each function and back end.
 TUNED = {
     (name, back_end): helion.kernel(
         function,
