@@ -58,11 +58,11 @@ def all_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """Those for blocks that exchange through memory: the usual cuts, then strips of two lines; of rows that are not
-    whole packs, of two and of four lines."""
+    whole packs, of two and of four lines, or whole rows of more than half of that."""
     row = view.inner * itemsize
     yield from usual_cuts(view, itemsize)
     for strip in (2 * LINE, 4 * LINE):
-        if row % PACK and row > strip:
+        if row % PACK and row > strip // 2:
             yield unaligned_strips(view, itemsize, strip)
     if row % PACK == 0 and row > 2 * LINE:
         segment = evenly(row // PACK, 2 * LINE // PACK)

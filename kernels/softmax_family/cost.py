@@ -63,7 +63,7 @@ class Quantities:
     waiting: float  # 1 where blocks exchange through memory
     warps: float
     elements: float
-    half: float  # 1 for types of two bytes, 0.5 for a half alone, whose instructions are between those of both
+    half: float  # 1 for types of two bytes
     again: float  # share of the elements whose exponentials are computed twice
     pairs: float  # of a maximum and a sum, that blocks join or send
     replays: float  # accesses to shared memory that are repeated, because lanes meet in a bank

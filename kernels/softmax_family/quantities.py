@@ -7,7 +7,7 @@ from math import ceil, exp, log1p, log2, prod
 from kernelbench import Case, DeviceProperties, LaunchPlan, dtypes
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_grids import AHEAD_SHARE, grid_of, lead_of
-from .axis_tiles import Tile, view_of
+from .axis_tiles import UNALIGNED_REGISTERS, Tile, view_of
 from .cost import Quantities
 from .hardware import PACK, SCHEDULERS, SECTOR, USUAL_CLOCK_HZ, WARP
 from .row_candidates import row_candidates
@@ -21,9 +21,6 @@ BESIDE, LEAST_BESIDE = 32, 18
 # More per masked pack of a block that has a row alone (in a cluster the compiler keeps fewer places), and per pack of
 # four halves or more whose columns a thread sums up.
 PACK_REGISTERS = 2.0
-# Of the way from the instructions of a float to those of a half in a pack. The simulator counts 20.7 per element, over
-# ten candidates.
-HALF_ALONE = 0.5
 SOFT = 2.0  # registers by which these numbers may be wrong
 
 
@@ -106,7 +103,7 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         cluster=tile.parts if tile.exchange == "cluster" else 1,
         waiting=float(tile.exchange in ("tickets", "co-resident")),
         elements=blocks * warps * (tile.packs * tile.held_strips + tile.shared_packs) * tile.per_pack,
-        half=(1.0 if tile.per_pack > 1 else HALF_ALONE) if tile.itemsize < 4 else 0.0,
+        half=float(itemsize < 4),
         pairs=blocks * _joined_pairs(tile),
         replays=0,
         spilled=spilled,
@@ -161,7 +158,8 @@ def _resident_spilled(tile: Tile, threads: int, device: DeviceProperties) -> tup
     most = _most_registers(ceil(max(bound, WARP) * here / (SCHEDULERS * WARP)) * SCHEDULERS * WARP, device)
     held = tile.packs * tile.registers * tile.held_strips
     takes_all = tile.shared_packs > 0 or (tile.layout == "shifted" and tile.per_pack > 1)  # as compiled for Hopper
-    registers = most if takes_all else min(most, held + BESIDE)
+    beside = UNALIGNED_REGISTERS if tile.pack_bytes < PACK and not tile.group else BESIDE
+    registers = most if takes_all else min(most, held + beside)
     more = PACK_REGISTERS * tile.packs if tile.itemsize < 4 and tile.per_pack >= 4 else 0.0
     resident = max(1, device.resident_blocks(threads, int(registers), tile.shared_bytes))
     return resident, _beyond(held + more + LEAST_BESIDE, most)

@@ -142,6 +142,24 @@ def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may
         assert max(one.blocks for found in rows for one in found if isinstance(one, Held)) == most
 
 
+def test_blocks_of_a_group_get_more_threads_where_rows_would_leave_many_idle(h200):
+    """107 packs per row: by 107 of 192 threads, 94 blocks share dim and take 168 us on an H200; by 214, 47 take 133."""
+    this = case((43, 17870, 107), 1, "float16")
+    tile = next(one for one in tiles_of(this, h200) if (one.layout, one.exchange) == ("ragged", "co-resident"))
+    assert (tile.threads, tile.parts) == (214, 47)
+    assert dict(planned(this.shape, h200, "float16").defines)["GANG"] == 1
+
+
+def test_tiles_are_even_where_no_block_is_beyond_the_array(h200):
+    def even(shape, **fields):
+        this = case(shape)
+        return some_tile(this, h200, **fields).is_even(view_of(this))
+
+    assert even((3, 128, 128), slabs=1)
+    assert not even((3, 7, 641), group=1), "the last strip ends early"
+    assert not even((70001, 9, 256), slabs=1), "the grid has more slabs"
+
+
 def test_a_launch_has_so_many_units_at_most(h200):
     tile = replace(some_tile(case((8, 50000, 48)), h200, exchange="tickets"), parts=1, rows=50000)
     with pytest.raises(Unsupported, match="strips of slabs whose blocks wait must be at most 262144, got 262145"):
@@ -226,6 +244,20 @@ def test_several_strips_at_once_are_right(checked, h200, shape, shift, dtype):
     assert found
     for one in {found[0], found[-1]}:
         checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: tile_plan(NAME, case, gpu, one))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("dtype", "columns"), [("float32", 2), ("bfloat16", 4)])
+@pytest.mark.parametrize("exchange", ["block", "cluster"])
+def test_a_strip_that_ends_early_is_taken_by_whole_packs_as_well(checked, exchange, columns, dtype):
+    """Where each of its packs was tested element by element, it took up to four times the branches of the others."""
+
+    def branches(inner):
+        plan = tiled(layout="whole-8", segment=63, exchange=exchange)
+        (counted,) = checked("one_read_axis", case((2, 29, inner), 1, dtype), plan=plan).counters
+        return counted.branches
+
+    assert branches(125 * columns) < 1.1 * branches(126 * columns)
 
 
 @pytest.mark.nvcc
