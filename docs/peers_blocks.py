@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import geometric_mean
@@ -13,15 +14,13 @@ from kernelbench.runs.row_records import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
-USUAL = "NVIDIA H200"  # tables of other GPUs name theirs
 ELEMENTWISE = ("relu", "multiply", "dropout_add", "relu_grad", "bias_add")
 MOST_CASES = 30  # of a table: a sweep has a page of its own
 SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy, or this ratio to the best peer
 DRAWS = "draw_"  # what the names of suites drawn at random begin with
 FAR_BEHIND = 0.95  # of a run with more cases, only those below this ratio to the best peer have a line
 LITTLE_BEHIND = 0.98  # counted beside FAR_BEHIND where two GPUs are compared
-SHOWN = "h100"  # folder of the GPU whose tables the page shows
-# Recorded on two GPUs by today's choice.
+# Recorded on two GPUs.
 BOTH = ("peers_softmax", "peers_log_softmax", "draw_rows_unseen", "draw_axis_unseen")
 
 
@@ -34,10 +33,10 @@ def peers_blocks(results: Path = RESULTS) -> Mapping[str, str]:
 
 
 def shown_runs(results: Path) -> Mapping[str, Run]:
-    """The run of each suite in RESULTS/<gpu>/peers, by name: that of the GPU SHOWN, else another's."""
-    folders = [path.parent for path in results.glob("*/peers/*/environment.json")]
-    folders.sort(key=lambda folder: folder.parts[-3] == SHOWN)  # the last of a name stays
-    by_name = {folder.name: folder for folder in folders}
+    """The latest run of each suite in RESULTS/<gpu>/peers, by name."""
+    found = results.glob("*/peers/*/environment.json")
+    started = sorted((json.loads(path.read_text())["started"], path.parent) for path in found)
+    by_name = {folder.name: folder for _, folder in started}  # the last of a name stays
     return {name: read_run(by_name[name]) for name in sorted(by_name)}
 
 
@@ -113,8 +112,7 @@ def peers_block(run: Run) -> str:
     """What the report says first, and a line per case: ours, the copy, the best peer."""
     found, labels = peers.peer_cases(run), view.case_labels(view.words_by_case(run))
     said = " ".join(peer_texts.peer_sentences(run, found, labels))
-    if run.device != USUAL:
-        said = f"On an {run.device}: {said[0].lower()}{said[1:]}"
+    said = f"On an {run.device}: {said[0].lower()}{said[1:]}"
     if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
     if missing := sorted({row.implementation for row in run.rows if row.role == "peer" and row.status == "skipped"}):

@@ -127,9 +127,13 @@ def test_short_cases_of_the_draws_are_counted(make: ModuleType) -> None:
     assert blocks.short_block({}) == ""
 
 
-def test_the_page_shows_one_gpu_and_compares_suites_of_two(make: ModuleType, tmp_path: Path) -> None:
+def test_the_page_shows_the_latest_run_of_each_suite_and_compares_suites_of_two(
+    make: ModuleType, tmp_path: Path
+) -> None:
     blocks = make.peers_blocks
-    assert {run.device for run in blocks.shown_runs(blocks.RESULTS).values()} == {"NVIDIA H100 80GB HBM3"}
+    shown = {name: run.device for name, run in blocks.shown_runs(blocks.RESULTS).items()}
+    assert shown["draw_axis"] == shown["peers_log_softmax"] == "NVIDIA H200"
+    assert shown["draw_rows"] == "NVIDIA H100 80GB HBM3"
     gpus = [line.split(" | ")[1] for line in blocks.both_gpus_block(blocks.RESULTS).splitlines()[2:]]
     assert gpus == ["NVIDIA H100 80GB HBM3", "NVIDIA H200"] * len(blocks.BOTH)
     assert blocks.both_gpus_block(tmp_path) == ""
