@@ -34,7 +34,6 @@ FEWER_PACKS = (2, 4)  # per thread
 # Most registers of a thread for the packs of two strips, of small and of large views: with 16, the large
 # [562, 8, 44805] of float32 took 12 % longer than with one strip at a time.
 SMALL_STRIPS_WORDS, LARGE_STRIPS_WORDS = 16, 10
-LEAST_SHARED_BYTES = 2048  # of a tile where several blocks share dim
 # (threads, packs in registers, most packs), by itemsize, the rest in shared memory: for long dim; then for rows that
 # begin anywhere.
 DEEPER = {4: (THREADS, 10, 30), 2: (THREADS, THREAD_PACKS, 24)}
@@ -78,8 +77,7 @@ def _tiles(view: View, itemsize: int, device: DeviceProperties) -> Iterator[Tile
         for cut in dict.fromkeys(all_cuts(view, itemsize)):
             for tile in _held(view, cut, itemsize, -(-view.dim // parts), device.max_cluster > 1):
                 found = several_slabs(cluster_of(parts, tile), view)
-                if parts == 1 or tile.held_bytes >= LEAST_SHARED_BYTES:
-                    yield found
+                yield found
                 if (two := two_strips(found, view)) is not None:
                     yield two
 
