@@ -43,7 +43,6 @@ def defines_of(tile: Tile, view: View) -> tuple[tuple[str, str | int], ...]:
         "HIGH": tile.at_once,
         "WAYS": tile.ways,
         "EXACT": int(tile.is_exact(view)),
-        "EVEN": int(tile.is_even(view)),
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
         "TICKETS": int(tile.exchange == "tickets"),
         "GANG": int(tile.exchange == "co-resident"),

@@ -27,7 +27,7 @@ __device__ __forceinline__ Share<Tile> below_registers(Share<Tile> share) {
 // Starts the copies; await_shared_packs waits for them.
 template <typename Tile, typename T>
 __device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs, const T* __restrict__ x,
-                                                  const Share<Tile>& share, Fit fit) {
+                                                  const Share<Tile>& share, bool even) {
   constexpr int V = IN_PACK<Tile, T>;
   if constexpr (Tile::Layout == SHIFTED) {
     const ShiftedRows rows = shifted_rows<Tile, T>(share);
@@ -40,12 +40,11 @@ __device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs
     }
     return;
   }
-  if (fit != Fit::Parts) {
+  if (even) {
     const T* from = x + share.first;
-    const bool columns = has_columns<Tile, T>(share, fit);
 #pragma unroll
     for (int k = 0; k < Tile::SharedPacks; ++k, from += share.stride) {
-      if (columns && has_row(share, k)) copy_ahead(&packs[k], from);
+      if (has(share, k)) copy_ahead(&packs[k], from);
       else packs[k] = filled<Pack<Tile>>(nothing<T>().x);
     }
     return;
@@ -63,11 +62,11 @@ __device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs
 }
 
 template <typename Tile, typename T>
-__device__ __forceinline__ void await_shared_packs(const SharedPacks<Tile>& packs, const Share<Tile>& share, Fit fit) {
+__device__ __forceinline__ void await_shared_packs(const SharedPacks<Tile>& packs, const Share<Tile>& share, bool even) {
   await_copies();
   if constexpr (Tile::Layout == RAGGED) {
 #pragma unroll 1
-    for (int k = 0; k < Tile::SharedPacks && fit == Fit::Parts; ++k) {  // masks what was read beyond the tile
+    for (int k = 0; k < Tile::SharedPacks && !even; ++k) {  // masks what was read beyond the tile
       const int begin = share.begin_of(k), end = share.end_of(k);
       if (begin > 0 || end < IN_PACK<Tile, T>) packs[k] = only<Tile, T>(packs[k], bits_of<Tile, T>(begin, end));
     }
@@ -77,7 +76,7 @@ __device__ __forceinline__ void await_shared_packs(const SharedPacks<Tile>& pack
 // Stores result_of(element, i) for element i of each pack.
 template <typename Tile, typename T, typename ResultOf>
 __device__ __forceinline__ void store_shared_packs(T* __restrict__ y, const SharedPacks<Tile>& packs,
-                                                   const Share<Tile>& share, Fit fit, ResultOf result_of) {
+                                                   const Share<Tile>& share, bool even, ResultOf result_of) {
   constexpr int V = IN_PACK<Tile, T>;
   const auto results_of = [&](int k) {
     Pack<Tile> pack = packs[k];
@@ -93,11 +92,11 @@ __device__ __forceinline__ void store_shared_packs(T* __restrict__ y, const Shar
     return;
   }
   T* to = y + share.first;
-  const bool packed = phase_of<Tile>(to) == 0, columns = has_columns<Tile, T>(share, fit);
+  const bool packed = phase_of<Tile>(to) == 0;
 #pragma unroll 2
   for (int k = 0; k < Tile::SharedPacks; ++k, to += share.stride) {
     const Pack<Tile> pack = results_of(k);
-    if (fit == Fit::Parts) store_within<Tile>(to, pack, share.begin_of(k), share.end_of(k), packed);
-    else if (columns && has_row(share, k)) store_pack<Tile>(to, pack);
+    if (even && has(share, k)) store_pack<Tile>(to, pack);
+    else if (!even) store_within<Tile>(to, pack, share.begin_of(k), share.end_of(k), packed);
   }
 }

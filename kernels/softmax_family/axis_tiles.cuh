@@ -8,7 +8,6 @@
 //            SHIFTED  row segments that begin anywhere, by 4-byte loads. High is a multiple of a pack's elements, so all rows
 //                     of a thread begin at the same place in a pack
 //   Exact    of WHOLE: the packs hold exactly the tile's rows, and tiles fill dim
-//   Even     of WHOLE: strips fill inner, and the slabs of blocks fill outer
 #pragma once
 #include "softmax_family/axis_packs.cuh"
 
@@ -107,37 +106,23 @@ __device__ __forceinline__ Share<Tile> share_of(const T* x, const AxisView& view
   return share;
 }
 
-// How the packs of a block lie to its tile.
-enum class Fit {
-  Parts,  // some may be in the tile in part
-  Packs,  // each whole in it or whole beyond it
-  Rows,   // likewise, and beyond it only below its rows
-};
-
+// Whether each pack of the block lies either whole in the tile or whole beyond its rows: then packs need no further checks.
 // `phase`: place of the array's first element in its pack.
 template <typename Tile, typename T>
-__device__ __forceinline__ Fit fit_of(const AxisView& view, TilePlace place, int phase) {
-  constexpr int V = IN_PACK<Tile, T>;
-  if (Tile::Layout == SHIFTED || phase != 0) return Fit::Parts;
-  if constexpr (Tile::Even) return Fit::Rows;
+__device__ __forceinline__ bool is_even(const AxisView& view, TilePlace place, int phase) {
   const bool columns = (place.strip + 1ll) * view.width <= view.inner;
-  const bool slabs = (Tile::Layout == WHOLE && !Tile::Exact) || place.slab - threadIdx.z + blockDim.z <= view.outer;
-  if constexpr (Tile::Layout == WHOLE) return columns && slabs ? Fit::Rows : view.inner % V == 0 ? Fit::Packs : Fit::Parts;
+  if constexpr (Tile::Layout == WHOLE && !Tile::Exact) return columns && phase == 0;
+  if constexpr (Tile::Layout == SHIFTED) return false;
+  const bool slabs = place.slab - threadIdx.z + blockDim.z <= view.outer;
+  if constexpr (Tile::Layout == WHOLE) return slabs && columns && phase == 0;
   const bool rows = (place.part + 1ll) * view.rows <= view.dim;
   const int packs = Tile::High * (Tile::Packs + Tile::SharedPacks) * Tile::Wide;
-  const bool even = are_even<Tile, T>(view) && view.rows * view.width == packs * V;
-  return slabs && rows && even ? Fit::Rows : Fit::Parts;
+  return slabs && rows && phase == 0 && are_even<Tile, T>(view) && view.rows * view.width == packs * IN_PACK<Tile, T>;
 }
 
-// Whether the tile has the thread's columns, where packs are whole.
-template <typename Tile, typename T>
-__device__ __forceinline__ bool has_columns(const Share<Tile>& share, Fit fit) {
-  return fit == Fit::Rows || (share.limit > 0 && share.end >= IN_PACK<Tile, T>);
-}
-
-// Likewise, whether it has the row of pack k.
+// Whether pack k belongs to the tile, in a block for which is_even holds.
 template <typename Tile>
-__device__ __forceinline__ bool has_row(const Share<Tile>& share, int k) {
+__device__ __forceinline__ bool has(const Share<Tile>& share, int k) {
   return Tile::Layout != WHOLE || Tile::Exact || share.at + k * share.step < share.limit;
 }
 
@@ -206,24 +191,18 @@ __device__ __forceinline__ void store_shifted(T* __restrict__ y, const Share<Til
 }
 
 template <typename Tile, typename T>
-__device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict__ x, const Share<Tile>& share, Fit fit) {
+__device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict__ x, const Share<Tile>& share, bool even) {
   constexpr int V = IN_PACK<Tile, T>;
   if constexpr (Tile::Layout == SHIFTED) {
     load_shifted<Tile>(held, x, share);
     return;
   }
-  const Pack<Tile> none = filled<Pack<Tile>>(nothing<T>().x);
-  const T* from = x + share.first;
-  if (fit == Fit::Rows) {
-#pragma unroll
-    for (int k = 0; k < Tile::Packs; ++k) held[k] = has_row(share, k) ? load_pack<Tile>(from + k * share.stride) : none;
-    return;
-  }
-  if (fit == Fit::Packs) {
-    const bool columns = has_columns<Tile, T>(share, fit);
+  if (even) {
+    const T* from = x + share.first;
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k)
-      held[k] = columns && has_row(share, k) ? load_pack<Tile>(from + k * share.stride) : none;
+      held[k] = has(share, k) ? load_pack<Tile>(from + k * share.stride)
+                              : filled<Pack<Tile>>(nothing<T>().x);
     return;
   }
   const bool packed = phase_of<Tile>(x + share.first) == 0;  // for all packs: they are whole packs apart
@@ -232,7 +211,7 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
   for (int k = 0; k < Tile::Packs; ++k, first += share.stride) {
     const int begin = share.begin_of(k), end = share.end_of(k);
     const bool inside = Tile::Layout == WHOLE || (first >= 0 && first + V <= share.size);
-    if (end <= 0 || begin >= V) held[k] = none;
+    if (end <= 0 || begin >= V) held[k] = filled<Pack<Tile>>(nothing<T>().x);
     else if (packed && inside && (Tile::Layout != WHOLE || (begin <= 0 && end >= V)))
       held[k] = load_pack<Tile>(x + first);
     else held[k] = load_within<Tile>(x + first, begin, end);
@@ -246,17 +225,16 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
 }
 
 template <typename Tile, typename T>
-__device__ __forceinline__ void store_tile(T* __restrict__ y, const Held<Tile>& held, const Share<Tile>& share, Fit fit) {
+__device__ __forceinline__ void store_tile(T* __restrict__ y, const Held<Tile>& held, const Share<Tile>& share, bool even) {
   if constexpr (Tile::Layout == SHIFTED) {
     store_shifted<Tile, Tile::Packs, Tile::Packs>(y, share, [&](int k) { return held[k]; });
     return;
   }
   T* to = y + share.first;
-  if (fit != Fit::Parts) {
-    if (!has_columns<Tile, T>(share, fit)) return;
+  if (even) {
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k)
-      if (has_row(share, k)) store_pack<Tile>(to + k * share.stride, held[k]);
+      if (has(share, k)) store_pack<Tile>(to + k * share.stride, held[k]);
     return;
   }
   const bool packed = phase_of<Tile>(to) == 0;

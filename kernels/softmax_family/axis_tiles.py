@@ -10,7 +10,7 @@ from functools import cached_property
 from math import gcd
 
 from kernelbench import Case, DeviceProperties, dtypes
-from .hardware import LOAD, MOST_ALONG_Y, PACK, REGISTERS, WARP
+from .hardware import LOAD, PACK, REGISTERS, WARP
 
 # Bytes of a pack, by layout. Rows are whole packs in all but two layouts, see axis_tiles.cuh.
 PACK_BYTES = {"whole": 16, "ragged": 16, "shifted": 4, "whole-8": 8, "whole-4": 4, "whole-2": 2}
@@ -161,11 +161,6 @@ class Tile(Cut):
         """Whether every pack of every tile is whole: rows fill the packs, and tiles fill dim."""
         filled = self.rows == self.at_once * (self.packs + self.shared_packs)
         return self.is_whole and filled and view.dim == self.rows * self.parts
-
-    def is_even(self, view: View) -> bool:
-        """Whether strips of whole packs fill the rows of a slab, and the slabs of all blocks fill the array."""
-        along_y = view.outer <= MOST_ALONG_Y or self.strips(view) == 1  # else the grid's last blocks may have no slab
-        return self.is_whole and view.inner % self.width == 0 and view.outer % self.slabs == 0 and along_y
 
 
 def is_power(number: int) -> bool:

@@ -4,7 +4,6 @@ WARP = 32  # threads
 MAX_WARPS = 32  # per block
 SCHEDULERS = 4  # per multiprocessor, each of which issues an instruction of a warp per clock
 REGISTERS = 65536  # per multiprocessor
-MOST_ALONG_Y = 65535  # blocks of a grid
 PACK, LOAD = 16, 4  # bytes: the widest access of a thread, and that of rows that begin anywhere
 BANKS, BANK_BYTES = 32, 4  # of shared memory
 SECTOR, LINE = 32, 128  # bytes that memory moves at once, and of a line of the caches

@@ -174,14 +174,14 @@ __device__ __forceinline__ void apply_columns(Held<Tile>& held, const Share<Tile
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void finish_shared_packs(T* __restrict__ y, const SharedPacks<Tile>& packs,
                                                     const Share<Tile>& share, const ColumnState<Tile, T>& state,
-                                                    const AxisView& view, Fit fit) {
+                                                    const AxisView& view, bool even) {
   constexpr int V = IN_PACK<Tile, T>;
   int columns[V];
   columns_of<Tile>(columns, share.label, view);
   Norm norms[V];
 #pragma unroll
   for (int i = 0; i < V; ++i) norms[i] = state.norm(columns[i]);
-  store_shared_packs(y, packs, share, fit,
+  store_shared_packs(y, packs, share, even,
                      [&](float x, int i) { return result_of<Form>(x, Exponentials<T>(norms[i].max), norms[i]); });
 }
 
@@ -261,7 +261,7 @@ __device__ __forceinline__ void one_read_strips(const T* __restrict__ x, T* __re
                                       : filled<Pack<Tile>>(nothing<T>().x);
   } else {
 #pragma unroll
-    for (int i = 0; i < Tile::Strips; ++i) load_tile<Tile>(held[i], x, strip(i), Fit::Parts);
+    for (int i = 0; i < Tile::Strips; ++i) load_tile<Tile>(held[i], x, strip(i), false);
   }
 #pragma unroll
   for (int i = 0; i < Tile::Strips; ++i) finish_in_registers<Form, Tile, T>(held[i]);
@@ -274,7 +274,7 @@ __device__ __forceinline__ void one_read_strips(const T* __restrict__ x, T* __re
         if (i * Apart < left) store_pack<Tile>(y + first.first + i * Apart + k * first.stride, held[i][k]);
   } else {
 #pragma unroll
-    for (int i = 0; i < Tile::Strips; ++i) store_tile<Tile>(y, held[i], strip(i), Fit::Parts);
+    for (int i = 0; i < Tile::Strips; ++i) store_tile<Tile>(y, held[i], strip(i), false);
   }
 }
 
@@ -294,12 +294,12 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
 
   // load
   const Share<Tile> share = share_of<Tile>(x, view, place);
-  const Fit fit = fit_of<Tile, T>(view, place, phase_of<Tile>(x) | phase_of<Tile>(y));
+  const bool even = is_even<Tile, T>(view, place, phase_of<Tile>(x) | phase_of<Tile>(y));
   const SharedPacks<Tile> packs = own_shared_packs<Tile>();
-  if constexpr (Tile::SharedPacks > 0) load_shared_packs(packs, x, below_registers(share), fit);
+  if constexpr (Tile::SharedPacks > 0) load_shared_packs(packs, x, below_registers(share), even);
   Held<Tile> held;
-  load_tile<Tile>(held, x, share, fit);
-  if constexpr (Tile::SharedPacks > 0) await_shared_packs<Tile, T>(packs, below_registers(share), fit);
+  load_tile<Tile>(held, x, share, even);
+  if constexpr (Tile::SharedPacks > 0) await_shared_packs<Tile, T>(packs, below_registers(share), even);
 
   // reduce, compute and store
   if constexpr (Tile::Group > 0) {
@@ -317,8 +317,8 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
     apply_columns<Form>(held, share, state, view);
   }
   // The share is computed anew: kept, it would take registers from packs.
-  store_tile<Tile>(y, held, share_of<Tile>(x, view, place), fit);
+  store_tile<Tile>(y, held, share_of<Tile>(x, view, place), even);
   if constexpr (Tile::SharedPacks > 0)
     finish_shared_packs<Form>(y, packs, below_registers(share_of<Tile>(x, view, place)), column_state<Tile, T>(view.width),
-                              view, fit);
+                              view, even);
 }

@@ -12,7 +12,7 @@
 //   WIDE, HIGH       packs side by side, rows at once
 //   GANG, TICKETS    1 where a co-resident group, or blocks that read tiles twice, exchange sums; else 0
 //   STRIPS           strips of a slab per block, where there are several
-//   EXACT, EVEN      see axis_tiles.cuh;  MOST_UNITS: tickets.cuh
+//   EXACT            see axis_tiles.cuh;  MOST_UNITS: tickets.cuh
 //   DIM, INNER, COLUMNS, ROWS  of an AxisView, the last two of a tile; without them, a kernel takes its parameters
 //   SEGMENT, GROUP, FOLD, CLUSTER, WAYS, JOIN_CHUNK  see axis_columns.cuh
 #pragma once
@@ -64,7 +64,7 @@ struct Tile {
   static constexpr int Layout = LAYOUT, PackBytes = PACK_BYTES, Loads = LOADS, Stores = STORES;
   static constexpr int Packs = PACKS, SharedPacks = SLOTS, Strips = STRIPS, Wide = WIDE, High = HIGH;
   static constexpr int Segment = SEGMENT, Group = GROUP, Fold = FOLD, Cluster = CLUSTER, Ways = WAYS, Chunk = JOIN_CHUNK;
-  static constexpr bool Exact = EXACT, Even = EVEN;
+  static constexpr bool Exact = EXACT;
   static constexpr unsigned Units = MOST_UNITS;
   static constexpr Exchange Exchanged = GANG          ? Exchange::CoResident
                                         : TICKETS     ? Exchange::Tickets

@@ -9,7 +9,7 @@ template <typename Tile, typename T>
 __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, MaxSum* partials, const AxisView& view, unsigned tile) {
   const TilePlace place = place_of_tile(view, tile);
   Held<Tile> held;
-  load_tile<Tile>(held, x, share_of<Tile>(x, view, place), fit_of<Tile, T>(view, place, phase_of<Tile>(x)));
+  load_tile<Tile>(held, x, share_of<Tile>(x, view, place), is_even<Tile, T>(view, place, phase_of<Tile>(x)));
   const ColumnState<Tile, T> state = column_state<Tile, T>(view.width);
   const Pack<Tile> most = max_of_packs<Tile, T>(held, own_shared_packs<Tile>());
   put_maxima(most, state);
@@ -39,7 +39,7 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   const TilePlace place = place_of_tile(view, tile);
   const Share<Tile> share = share_of<Tile>(x, view, place);
   Held<Tile> held;
-  load_tile<Tile>(held, x, share, fit_of<Tile, T>(view, place, phase_of<Tile>(x)));
+  load_tile<Tile>(held, x, share, is_even<Tile, T>(view, place, phase_of<Tile>(x)));
 
   const unsigned unit = tile / view.parts;
   constexpr int Threads = Tile::Wide * Tile::High;
@@ -57,7 +57,7 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   asm volatile("" : "+r"(tile));  // computes the place anew: kept, it would take registers from packs
   const TilePlace again = place_of_tile(view, tile);
   store_tile<Tile>(y, held, share_of<Tile>(x, view, again),
-                   fit_of<Tile, T>(view, again, phase_of<Tile>(x) | phase_of<Tile>(y)));
+                   is_even<Tile, T>(view, again, phase_of<Tile>(x) | phase_of<Tile>(y)));
 }
 
 //   lead  tiles between summing up a tile and writing its results

@@ -150,16 +150,6 @@ def test_blocks_of_a_group_get_more_threads_where_rows_would_leave_many_idle(h20
     assert dict(planned(this.shape, h200, "float16").defines)["GANG"] == 1
 
 
-def test_tiles_are_even_where_no_block_is_beyond_the_array(h200):
-    def even(shape, **fields):
-        this = case(shape)
-        return some_tile(this, h200, **fields).is_even(view_of(this))
-
-    assert even((3, 128, 128), slabs=1)
-    assert not even((3, 7, 641), group=1), "the last strip ends early"
-    assert not even((70001, 9, 256), slabs=1), "the grid has more slabs"
-
-
 def test_a_launch_has_so_many_units_at_most(h200):
     tile = replace(some_tile(case((8, 50000, 48)), h200, exchange="tickets"), parts=1, rows=50000)
     with pytest.raises(Unsupported, match="strips of slabs whose blocks wait must be at most 262144, got 262145"):
@@ -244,19 +234,6 @@ def test_several_strips_at_once_are_right(checked, h200, shape, shift, dtype):
     assert found
     for one in {found[0], found[-1]}:
         checked("one_read_axis", this, shift, plan=lambda case, gpu, one=one: tile_plan(NAME, case, gpu, one))
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize(("exchange", "dtype", "columns"), [("block", "bfloat16", 4), ("cluster", "float32", 2)])
-def test_a_strip_that_ends_early_is_taken_by_whole_packs_as_well(checked, exchange, columns, dtype):
-    """Testing each of its packs element by element took many more branches."""
-
-    def branches(inner):
-        plan = tiled(layout="whole-8", segment=63, exchange=exchange)
-        (counted,) = checked("one_read_axis", case((2, 29, inner), 1, dtype), plan=plan).counters
-        return counted.branches
-
-    assert branches(125 * columns) < 1.1 * branches(126 * columns)
 
 
 @pytest.mark.nvcc
