@@ -149,7 +149,7 @@ def co_resident_of(view: View, cut: Cut, size: tuple[int, int, int], device: Dev
     of `size`; None where a GPU does not hold the blocks of a group at once."""
     threads, kept, packs = size
     at_once = threads // cut.segment
-    if 4 * at_once * cut.segment < 3 * threads:  # rather a row more than a quarter of the threads idle
+    if 4 * at_once * cut.segment < 3 * threads:  # else more than a quarter of the threads would be idle
         at_once += 1
         threads = at_once * cut.segment
     rows = packs * (at_once - at_once % cut.per_pack if cut.layout == "shifted" else at_once)

@@ -57,8 +57,8 @@ def all_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Those for blocks that exchange through memory: the usual cuts, then strips of two lines; of rows that are not
-    whole packs, of two and of four lines, or whole rows of more than half of that."""
+    """Those for blocks that exchange through memory: the usual cuts, then strips of two lines. Rows that are not
+    whole packs are cut into strips of two and of four lines, and left whole from half of such a strip on."""
     row = view.inner * itemsize
     yield from usual_cuts(view, itemsize)
     for strip in (2 * LINE, 4 * LINE):

@@ -158,6 +158,7 @@ def _resident_spilled(tile: Tile, threads: int, device: DeviceProperties) -> tup
     most = _most_registers(ceil(max(bound, WARP) * here / (SCHEDULERS * WARP)) * SCHEDULERS * WARP, device)
     held = tile.packs * tile.registers * tile.held_strips
     takes_all = tile.shared_packs > 0 or (tile.layout == "shifted" and tile.per_pack > 1)  # as compiled for Hopper
+    # What blocks that exchange take besides packs of fewer than 16 bytes was read off binaries.
     beside = UNALIGNED_REGISTERS if tile.pack_bytes < PACK and not tile.group else BESIDE
     registers = most if takes_all else min(most, held + beside)
     more = PACK_REGISTERS * tile.packs if tile.itemsize < 4 and tile.per_pack >= 4 else 0.0
