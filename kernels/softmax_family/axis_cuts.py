@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import gcd
 
 from .axis_tiles import MOST_LOADS, Cut, View, evenly, narrow_pack
-from .hardware import LINE, LOAD, PACK
+from .hardware import LINE, LOAD, PACK, WARP
 
 UNEVEN_BYTES = 1024  # longest rows that may be left whole
 WIDEST = 256  # packs, or 4-byte loads, of a tile's row, at most
@@ -29,8 +29,7 @@ def usual_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     if row % PACK == 0:
         if row % LINE and row <= UNEVEN_BYTES:
             yield Cut("whole", view.inner // per_pack, view.inner, per_pack)
-        segment = evenly(view.inner // per_pack, LINE // PACK)
-        yield Cut("whole", segment, segment * per_pack, per_pack)
+        yield whole_strips(view, itemsize, LINE)
         return
     unit = view.inner // gcd(view.inner, per_pack)
     if unit <= WIDEST:
@@ -52,8 +51,7 @@ def all_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     if row <= UNEVEN_BYTES:
         yield Cut("whole", view.inner // per_pack, view.inner, per_pack)
     for packs in _widths(view.dim, row, PACK, (8, 16, 32, 64, 128, 256)):
-        segment = evenly(view.inner // per_pack, packs)
-        yield Cut("whole", segment, segment * per_pack, per_pack)
+        yield whole_strips(view, itemsize, packs * PACK)
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
@@ -65,8 +63,7 @@ def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
         if row % PACK and row > strip // 2:
             yield unaligned_strips(view, itemsize, strip)
     if row % PACK == 0 and row > 2 * LINE:
-        segment = evenly(row // PACK, 2 * LINE // PACK)
-        yield Cut("whole", segment, segment * PACK // itemsize, PACK // itemsize)
+        yield whole_strips(view, itemsize, 2 * LINE)
 
 
 def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
@@ -82,6 +79,14 @@ def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
         for packs in (64, 128, 256) if nbytes > 2 or small or few else ():
             if any_pack or packs == WIDEST or view.dim * packs * nbytes >= LEAST_STRIP_BYTES:
                 yield narrow_strips(view, itemsize, packs, nbytes)
+
+
+def whole_strips(view: View, itemsize: int, strip: int) -> Cut:
+    """Strips of rows of whole packs, at most `strip` bytes wide: whole lines of the caches up to a warp's packs, so that
+    warps have whole rows of a strip; wider ones of equal width."""
+    per_pack, packs = PACK // itemsize, view.inner * itemsize // PACK
+    segment = min(strip // PACK, packs) if strip <= WARP * PACK else evenly(packs, strip // PACK)
+    return Cut("whole", segment, segment * per_pack, per_pack)
 
 
 def narrow_strips(view: View, itemsize: int, packs: int, nbytes: int) -> Cut:

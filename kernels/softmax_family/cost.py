@@ -22,7 +22,7 @@ from .hardware import SCHEDULERS
 CONSTANTS = {
     "bandwidth": Constant(0.873, "share of the peak", "rate of a copy of the same bytes beyond the L2", 0.75, 0.95),
     "latency": Constant(8.89e-7, "s", "from a block's start to its last load, and to its last store", 3e-7, 2e-6),
-    "line": Constant(31.6, "bytes", "moved besides each stretch of memory that a block reads or writes", 1.0, 64.0),
+    "line": Constant(28.0, "bytes", "moved besides each stretch of memory that a block reads or writes", 1.0, 64.0),
     "sector": Constant(
         5.89, "bytes", "moved besides what a warp accesses at once, if it begins or ends within a sector", 1.0, 40.0
     ),
