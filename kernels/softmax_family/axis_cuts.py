@@ -67,12 +67,14 @@ def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Those into the largest packs below 16 bytes of which rows are made, unless these are whole packs; for small views
-    of few rows, which need more threads, into smaller packs too. Large views of many rows are not cut into packs of 2
-    bytes."""
+    """Those into the largest packs below 16 bytes of which rows are made, unless these are whole packs.
+
+    Small views need more threads, so they are cut into smaller packs too, unless they have many rows of whole packs.
+    Large views of many rows are not cut into packs of 2 bytes.
+    """
     largest = narrow_pack(view, itemsize) if view.inner * itemsize % PACK else PACK
     small, few = is_small(view, itemsize), view.dim <= MOST_LOADS
-    any_pack = small and few and not view.fold
+    any_pack = small and not view.fold and (few or largest < PACK)
     for nbytes in (8, 4, 2):
         if nbytes > largest or nbytes < itemsize or not (any_pack or nbytes == largest):
             continue
@@ -82,8 +84,11 @@ def _narrow_cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def whole_strips(view: View, itemsize: int, strip: int) -> Cut:
-    """Strips of rows of whole packs, at most `strip` bytes wide: whole lines of the caches up to a warp's packs, so that
-    warps have whole rows of a strip; wider ones of equal width."""
+    """Strips of rows of whole packs, at most `strip` bytes wide.
+
+    Up to the packs of a warp they are whole lines of the caches, so that a warp has whole rows of a strip. Wider ones
+    have equal widths.
+    """
     per_pack, packs = PACK // itemsize, view.inner * itemsize // PACK
     segment = min(strip // PACK, packs) if strip <= WARP * PACK else evenly(packs, strip // PACK)
     return Cut("whole", segment, segment * per_pack, per_pack)
