@@ -132,8 +132,8 @@ def test_the_page_shows_the_latest_run_of_each_suite_and_compares_suites_of_two(
 ) -> None:
     blocks = make.peers_blocks
     shown = {name: run.device for name, run in blocks.shown_runs(blocks.RESULTS).items()}
-    assert shown["draw_axis"] == shown["peers_log_softmax"] == "NVIDIA H200"
-    assert shown["draw_rows"] == "NVIDIA H100 80GB HBM3"
+    assert shown["draw_axis"] == shown["peers_softmax"] == "NVIDIA H200"
+    assert shown["draw_rows"] == shown["peers_log_softmax"] == "NVIDIA H100 80GB HBM3"
     gpus = [line.split(" | ")[1] for line in blocks.both_gpus_block(blocks.RESULTS).splitlines()[2:]]
     assert gpus == ["NVIDIA H100 80GB HBM3", "NVIDIA H200"] * len(blocks.BOTH)
     assert blocks.both_gpus_block(tmp_path) == ""
