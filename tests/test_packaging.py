@@ -2,6 +2,7 @@
 
 import email
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench import __version__
+from kernelbench.runs.folders import shipped_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = "kernelbench/_data"
@@ -105,6 +107,12 @@ def test_nothing_else_travels_and_it_is_small(wheel: Path) -> None:
 def test_no_page_or_chart_of_a_run_is_in_the_repository() -> None:
     kept = [path for path in (ROOT / "results").rglob("*") if path.suffix in (".html", ".png", ".svg")]
     assert [path for path in kept if ROOT / "results" / "runs" not in path.parents] == []
+
+
+def test_no_recorded_command_writes_to_a_place_of_one_machine() -> None:
+    environments = (folder / "environment.json" for folder in shipped_runs())
+    named = [path for path in environments if " --out /" in json.loads(path.read_text())["command"]]
+    assert named == [], "run `python docs/pack_runs.py`"
 
 
 def test_a_checkout_is_small() -> None:
