@@ -29,6 +29,7 @@ from ..softmax_family.row_techniques import (
     Staged,
     StagedLanes,
     blocks_by_registers,
+    hinted,
     many_warps,
     most_packs,
     staged,
@@ -65,16 +66,15 @@ def choose(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> 
     rows than in softmax."""
     if columns * itemsize > LONG_BYTES and (held := long_rows(rows, columns, itemsize, device, *LONG_SIZE)):
         return held
-    in_cache = rows * columns * itemsize <= device.l2_bytes
+    nbytes = rows * columns * itemsize
     if columns * itemsize % PACK and STAGED_COLUMNS[itemsize] < columns <= WARP * LANE_ELEMENTS:
         by_lanes = staged_lanes(columns, itemsize)
         if rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:
-            return replace(by_lanes, hint=int(in_cache))
+            return hinted(by_lanes, nbytes, device)
     found = _technique(rows, columns, itemsize, device)
-    if in_cache and isinstance(found, Held) and found.warps == found.packs == 1:
+    if nbytes <= device.l2_bytes and isinstance(found, Held) and found.warps == found.packs == 1:
         found = in_cached_warp(found, itemsize)
-    found = replace(found, hint=int(in_cache or isinstance(found, Staged)))
-    return with_weights(found, columns, itemsize, device)
+    return with_weights(hinted(found, nbytes, device), columns, itemsize, device)
 
 
 def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Choice:

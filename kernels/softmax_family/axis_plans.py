@@ -6,7 +6,7 @@ from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtyp
 from .axis_candidates import AxisChoice
 from .axis_grids import AHEAD_SHARE, grid_of, lead_of, resident_blocks_of_gpu
 from .axis_tiles import Tile, View, view_of
-from .hardware import PACK, USUAL_CLOCK_HZ
+from .hardware import PACK, USUAL_CLOCK_HZ, in_l2
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
 MANY_PARTS = 8  # from this many parts on, tiles of 4-byte loads start twice as far apart
@@ -97,9 +97,10 @@ def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead
     if tile.more_strips:
         shared = f"{shared}, and {tile.held_strips} strips of it at once"
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
-    hint = int(case.elements * tile.itemsize <= device.l2_bytes)  # of row_packs.cuh: evict first
+    nbytes = case.elements * tile.itemsize
+    hint = int(in_l2(nbytes, device))  # of row_packs.cuh: evict first
     defines = (*defines_of(tile, view), ("LOADS", hint), ("STORES", hint))
-    if hint:  # such a launch is so short that waiting for parameters counts, so its kernel knows the extents
+    if nbytes <= device.l2_bytes:  # so short that waiting for parameters counts: the kernel knows the extents
         defines += (("DIM", view.dim), ("INNER", view.inner), ("COLUMNS", tile.width), ("ROWS", tile.rows))
     return LaunchPlan((launch,), defines, scratch, (reason, shared))
 

@@ -15,9 +15,9 @@ from .row_techniques import (
     Choice,
     Held,
     Split,
-    Staged,
     StagedLanes,
     blocks_by_registers,
+    hinted,
     in_staged_lanes,
     many_warps,
     most_packs,
@@ -47,12 +47,10 @@ def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: boo
     """Choices that the device can launch for x [rows, columns], at most 40."""
     rows, columns = case.rows_columns()
     itemsize = dtypes.itemsize(case.dtype)
-    in_cache = rows * columns * itemsize <= device.l2_bytes
     found: dict[Choice, Choice] = {}
-    for one in _all(rows, columns, itemsize, keeps_exponentials, device):
-        # The hint "evict first" helps where x fits the L2 cache and costs where not; whole rows per thread always gain.
-        hinted = replace(one, hint=int(in_cache or isinstance(one, Staged)))
-        found.setdefault(replace(hinted, resident=0), hinted)  # others differ in what the compiler is told only
+    for plain in _all(rows, columns, itemsize, keeps_exponentials, device):
+        one = hinted(plain, rows * columns * itemsize, device)
+        found.setdefault(replace(one, resident=0), one)  # others differ in what the compiler is told only
     return tuple(found.values())
 
 

@@ -5,10 +5,11 @@ Rows are counted in packs of 16 bytes. A row that begins anywhere may reach into
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, inf
 
-from .hardware import MAX_WARPS, PACK, REGISTERS, WARP
+from kernelbench import DeviceProperties
+from .hardware import MAX_WARPS, PACK, REGISTERS, WARP, in_l2
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ def blocks_by_registers(registers: int, block: int) -> int:
     """Blocks per multiprocessor, of `block` threads with `registers` registers each."""
     threads = min(2048, REGISTERS // (-(-registers // 8) * 8))
     return max(1, min(32, threads // block))
+
+
+def hinted(choice: Choice, nbytes: int, device: DeviceProperties) -> Choice:
+    """The choice with the hint "evict first" where it helps, for an input of so many bytes.
+
+    It always gains where a thread has whole rows. Where warps share rows that begin anywhere, it cost up to 10 % on an
+    H200, since the compiler keeps fewer of their loads under way.
+    """
+    in_warps = isinstance(choice, Held) and choice.masked and choice.warps > 1
+    return replace(choice, hint=int(isinstance(choice, Staged) or (in_l2(nbytes, device) and not in_warps)))
 
 
 def many_warps(packs: int, per_thread: int, masked: bool, pack_registers: int = 4) -> Held:
