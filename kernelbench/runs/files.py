@@ -235,7 +235,7 @@ def environment_text(environment: Mapping[str, Any]) -> str:
         for name, value in _written(environment, _MAX_DEPTH).items()
         if name not in _KNOWN or value is None or _KNOWN[name][0](value)
     }
-    while len(text := json.dumps(plain, indent=2) + "\n") > MAX_ENVIRONMENT_BYTES:
+    while len(text := json.dumps(plain, indent=1) + "\n") > MAX_ENVIRONMENT_BYTES:
         del plain[max(plain, key=lambda name: len(json.dumps(plain[name])))]
     return text
 
