@@ -13,6 +13,6 @@ USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 
 
 def in_l2(nbytes: int, device: DeviceProperties) -> bool:
-    """Whether the L2 holds an input of so many bytes and an output as large. Up to there, the hint "evict first" gained
-    up to 4 % on an H200 (9 % for layer_norm); beyond, it cost up to 8 %."""
+    """Whether the L2 holds an input of so many bytes and an output as large. Up to there the hint "evict first" gained
+    up to 4 %, for layer_norm 9 %; beyond, it cost up to 8 %."""
     return 2 * nbytes <= device.l2_bytes

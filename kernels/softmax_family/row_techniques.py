@@ -93,8 +93,8 @@ def blocks_by_registers(registers: int, block: int) -> int:
 def hinted(choice: Choice, nbytes: int, device: DeviceProperties) -> Choice:
     """The choice with the hint "evict first" where it helps, for an input of so many bytes.
 
-    It always gains where a thread has whole rows. Where the warps of one block share a row that begins anywhere, it cost
-    up to 10 % on an H200: the compiler has fewer of their loads under way.
+    It always gains where a thread has whole rows. Where the warps of one block share a row that begins anywhere, it
+    cost up to 10 %: the compiler has fewer of their loads under way.
     """
     in_warps = isinstance(choice, Held) and choice.masked and choice.warps > 1 and choice.blocks == 1
     return replace(choice, hint=int(isinstance(choice, Staged) or (in_l2(nbytes, device) and not in_warps)))
