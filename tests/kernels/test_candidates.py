@@ -182,3 +182,23 @@ def test_small_views_of_few_rows_may_have_smaller_packs_than_their_rows_allow():
 def test_small_views_may_be_cut_into_single_halves_however_many_their_rows(outer, has):
     tiles = axis_candidates(Case("log_softmax", (outer, 35, 29), 1, "bfloat16"), KNOWN["h100"])
     assert any(isinstance(one, Tile) and one.layout == "whole-2" for one in tiles) == has
+
+
+def hints(operation, shape):
+    """Of all candidates for float32 on a GPU with an L2 of 60 MB: by whether warps share rows that begin anywhere."""
+    case, device = Case(operation, shape, -1, "float32"), KNOWN["h200"]
+    found = row_candidates(case, device, operation == "softmax")
+    alone = {one: isinstance(one, Held) and one.masked and one.warps > 1 and one.blocks == 1 for one in found}
+    return tuple({one.hint for one in found if alone[one] == wanted} for wanted in (True, False))
+
+
+@pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
+def test_packs_are_evicted_first_where_the_l2_holds_input_and_output(operation):
+    assert hints(operation, (7680, 1000)) == (set(), {1})  # 31 MB each
+    assert hints(operation, (7900, 1000)) == (set(), {0})
+    assert hints(operation, (1000, 4097)) == ({0}, {1})
+    plan = CATALOG.implementations["log_softmax"]["one_read_axis"].plan
+    for outer, hint in ((468, 1), (482, 0)):  # slabs of 64 KB
+        defines = dict(plan(Case("log_softmax", (outer, 64, 256), 1, "float32"), KNOWN["h200"]).defines)
+        assert (defines["LOADS"], defines["STORES"]) == (hint, hint)
+        assert defines["INNER"] == 256, "the kernel of a view that fits the L2 knows its extents"
