@@ -27,9 +27,10 @@ RunEach = Callable[[Sequence[Blocks]], Sequence[int]]  # the same for each of se
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid as a row of slices along its longest dimension; a slice is always run whole."""
+    """A grid as a row of slices along its longest dimension; a slice is always run whole, and has whole clusters."""
 
     extents: tuple[int, int, int]
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def axis(self) -> int:
@@ -37,17 +38,22 @@ class Grid:
 
     @property
     def slices(self) -> int:
-        return self.extents[self.axis]
+        return self.extents[self.axis] // self.cluster[self.axis]
 
     @property
     def slice_blocks(self) -> int:
         return prod(self.extents) // self.slices
 
-    def blocks(self, slices: Sequence[tuple[int, int]]) -> Blocks:
+    def blocks(self, ranges: Sequence[tuple[int, int]]) -> Blocks:
         """The blocks of these ranges of slices, in the grid's order, each once. DeviceError for too many."""
-        require_room(self.slice_blocks * sum(stop - start for start, stop in slices))
-        chosen = np.unique(np.concatenate([np.arange(start, stop, dtype=np.int64) for start, stop in slices]))
-        if self.slice_blocks == 1:
+        require_room(self.slice_blocks * sum(stop - start for start, stop in ranges))
+        return self.blocks_of(np.unique(np.concatenate([np.arange(*one, dtype=np.int64) for one in ranges])))
+
+    def blocks_of(self, slices: npt.NDArray[np.int64]) -> Blocks:
+        """The same of these slices, which are sorted."""
+        deep = self.cluster[self.axis]
+        chosen = (slices[:, None] * deep + np.arange(deep)).reshape(-1)
+        if self.slice_blocks == deep:
             return chosen
         x, y, z = (chosen if axis == self.axis else np.arange(n) for axis, n in enumerate(self.extents))
         linear = x[None, None, :] + self.extents[0] * (y[None, :, None] + self.extents[1] * z[:, None, None])
@@ -64,7 +70,7 @@ def require_room(blocks: int) -> None:
 
 
 def run_sample(
-    extents: tuple[int, int, int],
+    grid: Grid,
     work: int,
     share: float,
     within: Spans | None,
@@ -75,19 +81,18 @@ def run_sample(
     """Run a grid, or as much of it as `work` warp instructions and a `share` of it allow; returns what was covered,
     None for all of it.
 
-    The first `least` slices of each group tell what a block costs. If one group costs far more than most, because few
+    The first `least` slices of each group tell what one costs. If one group costs far more than most, because few
     blocks do the work of all, no sample is representative, and the grid is run whole if possible. `within`: what
     earlier launches covered, None for all. The choice is reproducible, because instructions are counted, not timed.
     `each`: runs the groups that tell the price; by default one after the other.
     """
-    grid = Grid(extents)
     ranges = sampled_ranges(grid.slices, least, within)
     first = grid.blocks(ranges)
     prices = _prices(grid, ranges, each or (lambda parts: [run(one) for one in parts]))
     spent = sum(price for price, _ in prices)
     slices_run = first.size / grid.slice_blocks
     if within is None and share >= UNEVEN_SHARE and _uneven(prices):
-        whole = _all_but(first, prod(extents), UNEVEN_WORK * work - spent, run)
+        whole = _all_but(grid, ranges, UNEVEN_WORK * work - spent, run)
         return None if whole else _spans(ranges, grid)
     if within is None and share >= 1 and spent * grid.slices <= work * slices_run:
         rest = np.setdiff1d(grid.blocks([(0, grid.slices)]), first, assume_unique=True)
@@ -114,15 +119,15 @@ def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], each: RunEach) -> lis
     return [(price, part.size) for price, part in zip(each(parts), parts, strict=True)]
 
 
-def _all_but(done: Blocks, blocks: int, work: int, run: Run) -> bool:
-    """Run the other blocks of a grid, part by part while `work` lasts; True if all were run."""
-    if blocks > MOST_BLOCKS:
+def _all_but(grid: Grid, done: Sequence[tuple[int, int]], work: int, run: Run) -> bool:
+    """Run the other slices of a grid, part by part while `work` lasts; True if all were run."""
+    if prod(grid.extents) > MOST_BLOCKS:
         return False
-    rest = np.setdiff1d(np.arange(blocks), done, assume_unique=True)
-    for part in np.array_split(rest, min(rest.size, 4 * GROUPS)):
+    rest = np.setdiff1d(np.arange(grid.slices), np.concatenate([np.arange(*one) for one in done]))
+    for part in np.array_split(rest, min(rest.size, 4 * GROUPS)) if rest.size else ():
         if work <= 0:
             return False
-        work -= run(part)
+        work -= run(grid.blocks_of(part))
     return True
 
 

@@ -21,6 +21,7 @@ from kernelbench.devices.block_sample import (
     GROUPS,
     MOST_BLOCKS,
     Blocks,
+    Grid,
     Spans,
     require_room,
     run_first_blocks,
@@ -154,15 +155,16 @@ class PlanRun:
 
     def _run(self, run: _StepRun, within: Spans | None, full: bool) -> Spans | None:
         """Run a launch; returns the spans on which later launches may rely, None for everything."""
-        grid = run.step.launch.grid
+        x, y, z = (*run.step.program.cluster, 1, 1, 1)[:3]
+        grid, cluster = run.step.launch.grid, (x, y, z)
         if full or run.step.launch.cooperative or (within is None and prod(grid) <= GROUPS * self._least):
             require_room(prod(grid))
             run(None)
             return None
         if run.in_order:
-            run_first_blocks(grid, WORK, run, run.step.launch.co_resident)
+            run_first_blocks(grid, WORK, run, max(run.step.launch.co_resident, prod(cluster)))
             return within
-        return run_sample(grid, WORK, self._share, within, run, self._least, run.each)
+        return run_sample(Grid(grid, cluster), WORK, self._share, within, run, self._least, run.each)
 
 
 class _StepRun:

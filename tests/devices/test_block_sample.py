@@ -24,20 +24,20 @@ class Launch:
 
 def test_a_grid_that_fits_the_work_is_run_whole_and_each_block_once() -> None:
     launch = Launch(10)
-    assert run_sample((100, 1, 1), 1000, 1.0, None, launch, 1) is None
+    assert run_sample(Grid((100, 1, 1)), 1000, 1.0, None, launch, 1) is None
     assert sorted(launch.order) == list(range(100))
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (3, 1, 1), (8, 1, 1), (1, 5, 1), (2, 3, 4)])
 def test_small_grids_are_whole_whatever_they_cost(grid: tuple[int, int, int]) -> None:
     launch = Launch(10**9)
-    run_sample(grid, 1, 1.0, None, launch, GROUPS)
+    run_sample(Grid(grid), 1, 1.0, None, launch, GROUPS)
     assert sorted(launch.order) == list(range(prod(grid)))
 
 
 def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> None:
     launch = Launch(100)
-    covered = run_sample((262144, 1, 1), 100 * 640, 1.0, None, launch, 1)
+    covered = run_sample(Grid((262144, 1, 1)), 100 * 640, 1.0, None, launch, 1)
     assert covered is not None
     assert len(launch.order) == len(set(launch.order)) == 6 * 91 + 2 * 46
     chosen = sorted(launch.order)
@@ -51,13 +51,13 @@ def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> N
 
 def test_no_more_than_a_share_is_run_however_cheap_it_is() -> None:
     launch = Launch(1)
-    assert run_sample((262144, 1, 1), 10**9, 1 / 64, None, launch, 1) is not None
+    assert run_sample(Grid((262144, 1, 1)), 10**9, 1 / 64, None, launch, 1) is not None
     assert len(launch.order) == 4096 // 7 * 7 + 1
 
 
 def test_costly_blocks_are_run_all_the_same_one_a_group() -> None:
     launch = Launch(10**9)
-    run_sample((4096, 1, 1), 1, 1.0, None, launch, 1)
+    run_sample(Grid((4096, 1, 1)), 1, 1.0, None, launch, 1)
     assert len(launch.order) == GROUPS
 
 
@@ -80,7 +80,7 @@ def test_where_few_blocks_do_the_work_of_all_all_are_run(
         order.extend(blocks.tolist())
         return sum(price(block) for block in blocks.tolist())
 
-    found = run_sample((4096, 1, 1), 1000, share, None, launch, 1)
+    found = run_sample(Grid((4096, 1, 1)), 1000, share, None, launch, 1)
     assert (found is None) == whole
     assert len(order) == len(set(order)), "each once"
     assert (len(order) == 4096) == whole
@@ -89,9 +89,9 @@ def test_where_few_blocks_do_the_work_of_all_all_are_run(
 @pytest.mark.parametrize("second", [(262144, 1, 1), (2_097_152, 1, 1), (32768, 1, 1), (65536, 3, 1)])
 def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int, int, int]) -> None:
     first, later = Launch(100), Launch(1)
-    covered = run_sample((262144, 1, 1), 100 * 6400, 1.0, None, first, 4)
+    covered = run_sample(Grid((262144, 1, 1)), 100 * 6400, 1.0, None, first, 4)
     assert covered is not None
-    narrower = run_sample(second, 10**12, 1.0, covered, later, 4)
+    narrower = run_sample(Grid(second), 10**12, 1.0, covered, later, 4)
     assert narrower is not None
     grid = Grid(second)
     slices = sorted({block % grid.slices for block in later.order})
@@ -105,7 +105,7 @@ def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int,
 
 def test_the_longest_dimension_is_sampled_and_the_others_are_whole() -> None:
     launch = Launch(1000)
-    run_sample((5, 7000, 2), 1000 * 800, 1.0, None, launch, 1)
+    run_sample(Grid((5, 7000, 2)), 1000 * 800, 1.0, None, launch, 1)
     blocks = np.array(launch.order)
     y = blocks // 5 % 7000
     assert {0, 6999} <= set(y.tolist())
@@ -131,10 +131,30 @@ def test_blocks_that_wait_for_earlier_ones_are_run_in_order_from_the_first() -> 
 def test_blocks_that_are_too_many_to_be_numbered_are_not() -> None:
     launch = Launch(1)
     uneven = lambda blocks: 10**6 if blocks[0] == 0 else launch(blocks)  # noqa: E731 - one block has all the work
-    assert run_sample((2**31 - 1, 1, 1), 4_000_000, 1.0, None, uneven, 1) is not None
+    assert run_sample(Grid((2**31 - 1, 1, 1)), 4_000_000, 1.0, None, uneven, 1) is not None
     assert len(launch.order) == GROUPS - 1
     with pytest.raises(
         DeviceError, match=r"34358689800 blocks would have to be run, but the simulator runs at most 33554432"
     ):
-        run_sample((2**31 - 1, 65535, 65535), 4_000_000, 1.0, None, launch, 1)
+        run_sample(Grid((2**31 - 1, 65535, 65535)), 4_000_000, 1.0, None, launch, 1)
     require_room(MOST_BLOCKS)
+
+
+@pytest.mark.parametrize("cluster", [(8, 1, 1), (16, 1, 1), (4, 2, 1)])
+def test_clusters_are_run_whole_and_once(cluster: tuple[int, int, int]) -> None:
+    launch, grid = Launch(100), Grid((4096, 2, 1), cluster)
+    assert run_sample(grid, 100 * 1000, 1.0, None, launch, 1) is not None
+    assert len(launch.order) == len(set(launch.order)) > 500
+    places = {(block % 4096 // cluster[0], block // 4096 // cluster[1]) for block in launch.order}
+    assert len(launch.order) == len(places) * prod(cluster)
+
+
+def test_an_uneven_grid_of_few_clusters_is_run_whole() -> None:
+    run: list[int] = []
+
+    def launch(blocks: np.ndarray) -> int:
+        run.extend(blocks.tolist())
+        return 10**6 if 0 in blocks else blocks.size
+
+    assert run_sample(Grid((64, 1, 1), (8, 1, 1)), 1000, 1.0, None, launch, 1) is None
+    assert sorted(run) == list(range(64))

@@ -15,6 +15,10 @@ extern "C" __global__ void from(const float* x, float* y, long long n, long long
     long long i = first + blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2.0f * x[i];
 }
+extern "C" __global__ void __cluster_dims__(8, 1, 1) clustered(const float* x, float* y, long long n, long long first) {
+    long long i = first + blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
 extern "C" __global__ void half(const float* x, float* y, long long n, long long first) {
     long long i = first + blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
@@ -55,6 +59,19 @@ def test_a_grid_that_leaves_half_of_the_output_is_run_whole_and_wrong(binary: Bi
     assert result.status == "wrong", result.reason
     assert f"{ELEMENTS // 2} of {ELEMENTS} elements wrong" in result.reason
     assert "is the grid large enough?" in result.reason
+
+
+@pytest.mark.nvcc
+def test_a_sample_of_clusters_runs_each_once_and_reaches_its_share(
+    binary: Binary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelbench.devices.sampled_plan.WORK", 20_000)
+    result = run_plan(binary, SHAPE, LaunchPlan((launch_of("clustered", ELEMENTS),)))
+    assert result.status == "ok"
+    (launch,) = result.counters
+    assert launch.blocks_run % 8 == 0
+    assert launch.counters.written_once_bytes == 4 * ELEMENTS, "scaled up: no block is counted twice"
+    assert "sampled " in result.reason
 
 
 @pytest.mark.nvcc
