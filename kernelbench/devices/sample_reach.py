@@ -3,7 +3,7 @@ no sample of its blocks can show: each element that they wrote may be right.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,10 +20,16 @@ LOOKED_AT = 2**12  # sectors per output and launch, evenly spread, whose bytes a
 
 @dataclass(frozen=True)
 class LaunchWrites:
-    """Bytes that one launch wrote of each output, by name. `share`: of its blocks, how many ran."""
+    """Bytes that one launch wrote of each output, by name. `share`: of its blocks, how many ran. `late`: bytes that all
+    blocks would write at the rate of the last that ran, where they run in order: the first may only read."""
 
     written: Mapping[str, int]
     share: float
+    late: Mapping[str, float] = field(default_factory=dict)
+
+    def reach(self, output: str) -> float:
+        """Bytes of an output, if its other blocks wrote as much as those that ran."""
+        return max(self.written.get(output, 0) / self.share, self.late.get(output, 0.0))
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def shortfall(parts: Sequence[LaunchWrites], due: Mapping[str, int]) -> Shortfal
     """The first output that the launches together would not fill, if their other blocks wrote as much as those that
     ran; None without any. `due`: bytes that kernels should write of each output."""
     for name, size in due.items():
-        reach = sum(part.written.get(name, 0) / part.share for part in parts)
+        reach = sum(part.reach(name) for part in parts)
         if reach < LEAST_REACH * size:
             written = sum(part.written.get(name, 0) for part in parts)
             return Shortfall(name, written, round(written * size / reach) if reach else size)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.contracts import POISON_BYTE
-from kernelbench.core.counters import SECTOR_BYTES, Counters, LaunchCounters
+from kernelbench.core.counters import SECTOR_BYTES, LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.block_sample import (
@@ -27,11 +27,12 @@ from kernelbench.devices.block_sample import (
     run_first_blocks,
     run_sample,
 )
+from kernelbench.devices.part_counters import join_counters, may_be_off
 from kernelbench.devices.sample_reach import LaunchWrites, bytes_written, can_run_whole, last_shortfall, shortfall
 from kernelbench.devices.written_elements import Integers
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
-from kernelbench.simt.launch_counters import launch_counters, launch_totals
+from kernelbench.simt.launch_counters import launch_counters
 from kernelbench.simt.lower import Program
 from kernelbench.simt.machine import POLL_S, Allocation, LaunchReport, Machine
 
@@ -41,7 +42,6 @@ WHOLE_WORK = 8 * WORK  # of all launches, up to which a plan is run whole if no 
 LEAST_SLICES = 4  # per group, where a later launch reads what an earlier one wrote
 BUDGET = 2**27  # warp instructions per block beyond which it counts as endless
 SMALL_BYTES = 2**26
-MAXIMA = ("most_ways", "least_ways")  # counters of an instruction of which several blocks have the maximum, not the sum
 LOOKED_AT = 2**12  # sectors at a time, to find out whether any output is verifiable
 MOST_FAULTS = 3  # in the reason of a row
 
@@ -120,11 +120,9 @@ class PlanRun:
             self._unmark(step)
             run = _StepRun(self._machine, step, self._outputs, strict=self._strict, incomplete=self.sampled)
             within = self._run(run, within, full)
-            written = run.written()
-            self.written |= written
+            self.written |= run.written()
             counted = run.counters()
-            amounts = {name: bytes_written(self._outputs[name], sectors) for name, sectors in written.items()}
-            self._parts.append(LaunchWrites(amounts, counted.blocks_run / counted.blocks))
+            self._parts.append(run.writes(counted.blocks))
             self.counters += (counted,)
             self.sampled |= counted.blocks_run < counted.blocks
 
@@ -177,9 +175,12 @@ class _StepRun:
         self._strict, self._incomplete = strict, incomplete
         self.in_order = step.program.ordered or step.launch.co_resident > 1
         self._reports: list[LaunchReport] = []
+        self._before: list[tuple[int, Mapping[str, int]]] = []  # blocks run and bytes written, by part run in order
 
     def __call__(self, blocks: Blocks | None) -> int:
         """Run these blocks, all for None; returns their warp instructions. DeviceError names faults."""
+        if self.in_order and blocks is not None:
+            self._before.append((self._blocks_run, self._amounts()))
         return self._kept(self._launched(blocks))
 
     def each(self, parts: Sequence[Blocks]) -> list[int]:
@@ -225,12 +226,29 @@ class _StepRun:
         together = replace(
             self._reports[0],
             counters=join_counters([one.counters for one in self._reports]),
-            blocks_run=sum(one.blocks_run for one in self._reports),
+            blocks_run=self._blocks_run,
             notes=tuple(note for one in self._reports for note in one.notes),
             sectors_read=read,
             sectors_written=written,
         )
-        return replace(launch_counters(together), may_be_off=_may_be_off(self._reports, in_order=self.in_order))
+        return replace(launch_counters(together), may_be_off=may_be_off(self._reports, in_order=self.in_order))
+
+    @property
+    def _blocks_run(self) -> int:
+        return sum(one.blocks_run for one in self._reports)
+
+    def _amounts(self) -> dict[str, int]:
+        """Bytes written, by output."""
+        return {name: bytes_written(self._outputs[name], sectors) for name, sectors in self.written().items()}
+
+    def writes(self, blocks: int) -> LaunchWrites:
+        """What was written of each output, by some of so many blocks."""
+        amounts, ran = self._amounts(), self._blocks_run
+        at, before = max(
+            (one for one in self._before if 2 * one[0] <= ran), key=lambda one: one[0], default=(0, amounts)
+        )
+        late = {name: (size - before.get(name, 0)) * blocks / (ran - at) for name, size in amounts.items()}
+        return LaunchWrites(amounts, ran / blocks, late)
 
     def written(self) -> dict[str, Integers]:
         """Written sectors, by output."""
@@ -260,35 +278,6 @@ def poison_unwritten(allocation: Allocation) -> None:
 
 def _instructions(launches: Sequence[LaunchCounters]) -> int:
     return sum(one.counters.warp_instructions for one in launches)
-
-
-def join_counters(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Counters of blocks that were run in several parts, as if they had been run together."""
-    found: npt.NDArray[Any] = parts[0].copy()
-    for name in found.dtype.names or ():
-        over = np.max if name in MAXIMA else np.sum
-        found[name] = over([part[name] for part in parts], axis=0)
-    return found
-
-
-def _may_be_off(parts: Sequence[LaunchReport], *, in_order: bool) -> Mapping[str, float]:
-    """See LaunchCounters. The first GROUPS parts are the sampled places, evenly spaced; later parts add blocks to each.
-    If blocks run in order, all blocks behind the last one that ran may count like any part."""
-    blocks, run = parts[0].blocks, sum(one.blocks_run for one in parts)
-    placed = [one for one in (parts if in_order else parts[:GROUPS]) if one.blocks_run]
-    if run == blocks or len(placed) < 2:
-        return {}
-    each = np.array(
-        [
-            [count / part.blocks_run for count in vars(sums).values()]
-            for part, sums in zip(placed, launch_totals(placed), strict=True)
-        ]
-    )
-    if in_order:
-        off = (each.max(axis=0) - each.min(axis=0)) * (blocks - run)
-    else:
-        off = np.abs(np.diff(each, axis=0)).sum(axis=0) / 2 * blocks / (len(placed) - 1)
-    return {name: float(most) for name, most in zip(vars(Counters()), off, strict=True) if most > 0}
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:

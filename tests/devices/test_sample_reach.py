@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelbench.core.records import Binary, Launch, LaunchPlan, Scalar
+from kernelbench.core.records import Binary, Launch, LaunchPlan, Result, Scalar
 from kernelbench.devices import sample_reach
 from kernelbench.devices.sample_reach import LaunchWrites, Shortfall, bytes_written, last_shortfall, shortfall
 from kernelbench.simt.device_memory import DeviceMemory
@@ -27,12 +27,12 @@ extern "C" __global__ void even(const float* x, float* y, long long n, long long
     long long i = first + blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i < n && i % 2 == 0) y[i] = 2.0f * x[i];
 }
-extern "C" __global__ void follows(const float* x, float* y, unsigned* ticket, long long n) {
+extern "C" __global__ void follows(const float* x, float* y, unsigned* ticket, long long n, int lead) {
     __shared__ unsigned mine;
     if (threadIdx.x == 0) mine = atomicAdd(ticket, 1);
     __syncthreads();
-    long long i = mine * (long long)blockDim.x + threadIdx.x;
-    if (i < n) y[i] = 2.0f * x[i];
+    long long i = (mine - (long long)lead) * blockDim.x + threadIdx.x;
+    if (0 <= i && i < n) y[i] = 2.0f * x[i];
 }
 extern "C" __global__ void clear(unsigned* ticket) { *ticket = 0; }
 """
@@ -101,14 +101,26 @@ def test_a_last_launch_that_completes_half_of_the_output_is_run_whole_and_wrong(
 @pytest.mark.nvcc
 def test_blocks_in_order_that_stop_half_way_are_run_whole(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernelbench.devices.sampled_plan.WORK", 100_000)
-    size = Scalar("int64", ELEMENTS)
     for share, status in ((1, "ok"), (2, "wrong")):
-        grid = (ELEMENTS // BLOCK // share, 1, 1)
-        clear = Launch("clear", (1, 1, 1), (1, 1, 1), ("ticket",))
-        follows = Launch("follows", grid, (BLOCK, 1, 1), ("x", "y", "ticket", size))
-        result = run_plan(binary, SHAPE, LaunchPlan((clear, follows), scratch=(("ticket", 4),)))
+        result = run_in_order(binary, ELEMENTS // BLOCK // share, lead=0)
         assert result.status == status, result.reason
         assert ("sampled " in result.reason) == (status == "ok")
+
+
+@pytest.mark.nvcc
+def test_of_blocks_in_order_the_first_may_write_nothing(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where they sum up what the others write. Of the 500 blocks or so of the sample, 200 do."""
+    monkeypatch.setattr("kernelbench.devices.sampled_plan.WORK", 100_000)
+    result = run_in_order(binary, ELEMENTS // BLOCK + 200, lead=200)
+    assert result.status == "ok"
+    assert "sampled " in result.reason
+
+
+def run_in_order(binary: Binary, blocks: int, lead: int) -> Result:
+    clear = Launch("clear", (1, 1, 1), (1, 1, 1), ("ticket",))
+    numbers = (Scalar("int64", ELEMENTS), Scalar("int32", lead))
+    follows = Launch("follows", (blocks, 1, 1), (BLOCK, 1, 1), ("x", "y", "ticket", *numbers))
+    return run_plan(binary, SHAPE, LaunchPlan((clear, follows), scratch=(("ticket", 4),)))
 
 
 @pytest.mark.nvcc
