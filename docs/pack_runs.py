@@ -1,16 +1,14 @@
 """Packs recorded runs, so that a checkout stays small: `python docs/pack_runs.py`, after runs were recorded.
 
 results.csv becomes results.csv.gz, and samples.csv.gz one gzip member, a quarter smaller than one per case and
-implementation. Times of candidates and counts of a GPU become .csv.gz too. environment.json is indented by one space.
-Contents stay as they were recorded, but for an absolute folder after `--out` in the command, which is a place on that
-machine: it becomes the run's folder here.
+implementation. Times of candidates and counts of a GPU become .csv.gz too. Contents stay as they were recorded, but for
+an absolute folder after `--out` in the command, which is a place on that machine: it becomes the run's folder here.
 zopfli's gzip files are a tenth smaller than gzip's own; it takes seconds for each.
 """
 
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from pathlib import Path
 
@@ -36,11 +34,10 @@ def pack(run: Path) -> bool:
 
 
 def name_folder(run: Path) -> None:
-    """Let the recorded command write to the run's folder in the checkout, and indent the file by one space."""
+    """Let the recorded command write to the run's folder in the checkout."""
     environment = run / ENVIRONMENT_FILE
     text = environment.read_text(encoding="utf-8")
     named = re.sub(r'(?<= --out )/[^ "]+', run.relative_to(places.ROOT).as_posix(), text)
-    named = json.dumps(json.loads(named), indent=1) + "\n"
     if named != text:
         writing.write_whole(environment, named.encode())
         print(f"{environment.relative_to(places.ROOT)}: names the folder")

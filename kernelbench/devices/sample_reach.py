@@ -20,8 +20,8 @@ LOOKED_AT = 2**12  # sectors per output and launch, evenly spread, whose bytes a
 
 @dataclass(frozen=True)
 class LaunchWrites:
-    """Bytes that one launch wrote of each output, by name. `share`: of its blocks, how many ran. `late`: bytes that all
-    blocks would write at the rate of the last that ran, where they run in order: the first may only read."""
+    """Bytes that one launch wrote of each output, by name. `share`: the part of its blocks that ran. `late`: where
+    blocks run in order, what all would write at the rate of the last that ran, because the first may only read."""
 
     written: Mapping[str, int]
     share: float

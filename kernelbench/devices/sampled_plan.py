@@ -120,9 +120,10 @@ class PlanRun:
             self._unmark(step)
             run = _StepRun(self._machine, step, self._outputs, strict=self._strict, incomplete=self.sampled)
             within = self._run(run, within, full)
-            self.written |= run.written()
+            written = run.written()
+            self.written |= written
             counted = run.counters()
-            self._parts.append(run.writes(counted.blocks))
+            self._parts.append(run.writes(written, counted.blocks))
             self.counters += (counted,)
             self.sampled |= counted.blocks_run < counted.blocks
 
@@ -180,7 +181,7 @@ class _StepRun:
     def __call__(self, blocks: Blocks | None) -> int:
         """Run these blocks, all for None; returns their warp instructions. DeviceError names faults."""
         if self.in_order and blocks is not None:
-            self._before.append((self._blocks_run, self._amounts()))
+            self._before.append((self._blocks_run, self._amounts(self.written())))
         return self._kept(self._launched(blocks))
 
     def each(self, parts: Sequence[Blocks]) -> list[int]:
@@ -237,13 +238,14 @@ class _StepRun:
     def _blocks_run(self) -> int:
         return sum(one.blocks_run for one in self._reports)
 
-    def _amounts(self) -> dict[str, int]:
-        """Bytes written, by output."""
-        return {name: bytes_written(self._outputs[name], sectors) for name, sectors in self.written().items()}
+    def _amounts(self, written: Mapping[str, Integers]) -> dict[str, int]:
+        """Bytes in these sectors that were written, by output."""
+        return {name: bytes_written(self._outputs[name], sectors) for name, sectors in written.items()}
 
-    def writes(self, blocks: int) -> LaunchWrites:
-        """What was written of each output, by some of so many blocks."""
-        amounts, ran = self._amounts(), self._blocks_run
+    def writes(self, written: Mapping[str, Integers], blocks: int) -> LaunchWrites:
+        """How much of each output those of `blocks` wrote that ran. For blocks in order, the rate of at least the last
+        half; 0 for others."""
+        amounts, ran = self._amounts(written), self._blocks_run
         at, before = max(
             (one for one in self._before if 2 * one[0] <= ran), key=lambda one: one[0], default=(0, amounts)
         )

@@ -20,6 +20,12 @@ def power_of_two_from(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
+def evicts_first(nbytes: int, device: DeviceProperties) -> bool:
+    """Whether a kernel that reads so many bytes once, and writes as many, should load and store with the hint "evict
+    first": where the L2 holds both. It gained up to 4 % there, for layer_norm 9 %; beyond, it cost up to 8 %."""
+    return 2 * nbytes <= device.l2_bytes
+
+
 def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -> tuple[Extent, Extent]:
     """Grid and block for `each_element` of softmax/rows.cuh on a matrix [rows, columns].
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
+from ..common.launch_helpers import evicts_first
 from ..softmax_family.axis_plans import LOADING_SHARE
-from ..softmax_family.hardware import PACK, in_l2
+from ..softmax_family.hardware import PACK
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 
 MOST_GROUPS = 1024  # each has a counter
@@ -42,7 +43,7 @@ def long_rows(
     resident = device.resident_blocks(block, 32 + 16 * masked + 4 * packs * at_once, shared)
     if -(-rows // at_once) > MOST_GROUPS or 2 * chunks > resident * device.multiprocessors:
         return None
-    hint = int(in_l2(rows * columns * itemsize, device))
+    hint = int(evicts_first(rows * columns * itemsize, device))
     return LongRows(packs, at_once, chunk, chunks, masked, block, resident, hint)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
+from ..common.launch_helpers import evicts_first
 from .axis_candidates import AxisChoice
 from .axis_grids import AHEAD_SHARE, grid_of, lead_of, resident_blocks_of_gpu
 from .axis_tiles import Tile, View, view_of
-from .hardware import PACK, USUAL_CLOCK_HZ, in_l2
+from .hardware import PACK, USUAL_CLOCK_HZ
 from .slab_plans import SHARED_CONSTANTS, Slabs, slab_plan
 
 MANY_PARTS = 8  # from this many parts on, tiles of 4-byte loads start twice as far apart
@@ -98,7 +99,7 @@ def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, ahead
         shared = f"{shared}, and {tile.held_strips} strips of it at once"
     reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
     nbytes = case.elements * tile.itemsize
-    hint = int(in_l2(nbytes, device))  # of row_packs.cuh: evict first
+    hint = int(evicts_first(nbytes, device))  # 1 of row_packs.cuh
     defines = (*defines_of(tile, view), ("LOADS", hint), ("STORES", hint))
     if nbytes <= device.l2_bytes:  # so short that waiting for parameters counts: the kernel knows the extents
         defines += (("DIM", view.dim), ("INNER", view.inner), ("COLUMNS", tile.width), ("ROWS", tile.rows))

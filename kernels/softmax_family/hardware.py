@@ -1,7 +1,5 @@
 """What all known GPUs have in common; plans and costs of the softmax family are computed from it."""
 
-from kernelbench import DeviceProperties
-
 WARP = 32  # threads
 MAX_WARPS = 32  # per block
 SCHEDULERS = 4  # per multiprocessor, each of which issues an instruction of a warp per clock
@@ -10,9 +8,3 @@ PACK, LOAD = 16, 4  # bytes: the widest access of a thread, and that of rows tha
 BANKS, BANK_BYTES = 32, 4  # of shared memory
 SECTOR, LINE = 32, 128  # bytes that memory moves at once, and of a line of the caches
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
-
-
-def in_l2(nbytes: int, device: DeviceProperties) -> bool:
-    """Whether the L2 holds an input of so many bytes and an output as large. Up to there the hint "evict first" gained
-    up to 4 %, for layer_norm 9 %; beyond, it cost up to 8 %."""
-    return 2 * nbytes <= device.l2_bytes

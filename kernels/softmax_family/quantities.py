@@ -22,8 +22,8 @@ BESIDE, LEAST_BESIDE = 32, 18
 # four halves or more whose columns a thread sums up.
 PACK_REGISTERS = 2.0
 SOFT = 2.0  # registers by which these numbers may be wrong
-# Times the instructions for a pack in registers, for one in shared memory, where it is read three times. Tiles whose
-# packs are cut at their ends show no difference.
+# A pack in shared memory takes so many times the instructions of one in registers, since it is read three times: chosen
+# by the same times. Tiles whose packs are cut at their ends showed no difference.
 SHARED_WORK = 1.2
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from math import gcd, inf
 
 from kernelbench import DeviceProperties
-from .hardware import MAX_WARPS, PACK, REGISTERS, WARP, in_l2
+from ..common.launch_helpers import evicts_first
+from .hardware import MAX_WARPS, PACK, REGISTERS, WARP
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,11 @@ def blocks_by_registers(registers: int, block: int) -> int:
 def hinted(choice: Choice, nbytes: int, device: DeviceProperties) -> Choice:
     """The choice with the hint "evict first" where it helps, for an input of so many bytes.
 
-    It always gains where a thread has whole rows. Where the warps of one block share a row that begins anywhere, it
-    cost up to 10 %: the compiler has fewer of their loads under way.
+    Threads that have whole rows get it at any size. Where the warps of one block share a row that begins anywhere, it
+    cost up to 10 %, probably because the compiler then orders their loads otherwise.
     """
     in_warps = isinstance(choice, Held) and choice.masked and choice.warps > 1 and choice.blocks == 1
-    return replace(choice, hint=int(isinstance(choice, Staged) or (in_l2(nbytes, device) and not in_warps)))
+    return replace(choice, hint=int(isinstance(choice, Staged) or (evicts_first(nbytes, device) and not in_warps)))
 
 
 def many_warps(packs: int, per_thread: int, masked: bool, pack_registers: int = 4) -> Held:

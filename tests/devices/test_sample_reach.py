@@ -108,8 +108,8 @@ def test_blocks_in_order_that_stop_half_way_are_run_whole(binary: Binary, monkey
 
 
 @pytest.mark.nvcc
-def test_of_blocks_in_order_the_first_may_write_nothing(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where they sum up what the others write. Of the 500 blocks or so of the sample, 200 do."""
+def test_the_first_blocks_in_order_may_write_nothing(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where they only sum up. The first 200 of the 500 or so blocks in the sample write nothing."""
     monkeypatch.setattr("kernelbench.devices.sampled_plan.WORK", 100_000)
     result = run_in_order(binary, ELEMENTS // BLOCK + 200, lead=200)
     assert result.status == "ok"

@@ -185,7 +185,8 @@ def test_small_views_may_be_cut_into_single_halves_however_many_their_rows(outer
 
 
 def hints(operation, shape):
-    """Of all candidates for float32 on a GPU with an L2 of 60 MB: by whether warps share rows that begin anywhere."""
+    """The hints of all candidates for float32, with an L2 of 60 MB: those of blocks whose warps share a row that begins
+    anywhere, then the others."""
     case, device = Case(operation, shape, -1, "float32"), KNOWN["h200"]
     found = row_candidates(case, device, operation == "softmax")
     alone = {one: isinstance(one, Held) and one.masked and one.warps > 1 and one.blocks == 1 for one in found}
