@@ -131,9 +131,14 @@ def test_the_page_shows_the_latest_run_of_each_suite_and_compares_suites_of_two(
     make: ModuleType, tmp_path: Path
 ) -> None:
     blocks = make.peers_blocks
-    shown = {name: run.device for name, run in blocks.shown_runs(blocks.RESULTS).items()}
-    assert shown["draw_axis"] == shown["peers_softmax"] == "NVIDIA H200"
-    assert shown["draw_rows"] == shown["peers_log_softmax"] == "NVIDIA H100 80GB HBM3"
+    shown = blocks.shown_runs(blocks.RESULTS)
+    started: dict[str, list[str]] = {}
+    for path in blocks.RESULTS.glob("*/peers/*/environment.json"):
+        started.setdefault(path.parent.name, []).append(json.loads(path.read_text())["started"])
+    assert max(map(len, started.values())) == 2, "of two GPUs"
+    assert {name: run.environment["started"] for name, run in shown.items()} == {
+        name: max(times) for name, times in started.items()
+    }
     gpus = [line.split(" | ")[1] for line in blocks.both_gpus_block(blocks.RESULTS).splitlines()[2:]]
     assert gpus == ["NVIDIA H100 80GB HBM3", "NVIDIA H200"] * len(blocks.BOTH)
     assert blocks.both_gpus_block(tmp_path) == ""
