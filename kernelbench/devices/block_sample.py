@@ -145,7 +145,7 @@ def run_first_blocks(extents: tuple[int, int, int], work: int, run: Run, group: 
         step = min(blocks - done, -(-max(GROUPS, step) // group) * group)
         spent += run(np.arange(done, done + step, dtype=np.int64))
         done += step
-        step = min(done, int((work - spent) * done / max(spent, 1)))  # so one of them begins in the middle
+        step = min(done, int((work - spent) * done / max(spent, 1)))  # at most as many as before: the last half is told apart
     return done == blocks
 
 

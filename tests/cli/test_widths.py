@@ -38,11 +38,10 @@ WORDS = re.compile(  # verdicts, ratios and times: the words that answer
     r"[\d.]+ [µm]s)(?!\S)"
 )
 QUICK = ("h200/log_softmax_grid", "h200/peers/peers_permute", "h200/bert_base_step", "simulated/log_softmax")
-NAMES = [folder.relative_to(places.RECORDED) for folder in shipped_runs()]
-RUNS = [  # of the suites that an H200 measured, its runs alone: those of an H100 have the same lines
-    pytest.param(places.RECORDED / name, id=str(name), marks=() if str(name) in QUICK else pytest.mark.exhaustive)
-    for name in NAMES
-    if name.parts[0] != "h100" or Path("h200", *name.parts[1:]) not in NAMES
+RUNS = [
+    pytest.param(folder, id=name, marks=() if name in QUICK else pytest.mark.exhaustive)
+    for folder in shipped_runs()
+    for name in [str(folder.relative_to(places.RECORDED))]
 ]
 At = Callable[[int, Callable[[], object]], str]
 Kind = tuple[str, ...]

@@ -2,8 +2,8 @@
 none of the right ones raises a fault under the strict checks.
 
 The cases are the suites' own with fewer rows, in every dtype, and a small one of each kernel that no suite names; a
-case that two suites share runs once. Cases of the dozen suites with drawn shapes keep their dtypes. The quick core has
-a case of each kernel.
+case that two suites share runs once. Suites with many unlike shapes have cases of all dtypes themselves. The quick core
+has a case of each kernel.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.nvcc
 DTYPES = ("float32", "float16", "bfloat16")
 MOST_ELEMENTS = 2**15  # of a case; its leading dimensions are halved until it fits
 CASES = 3  # of a suite: its first, its last and between
-DRAWN = ("draw_", "model_")  # how the names of suites with drawn shapes begin: they have several dtypes themselves
+MANY_SHAPES = ("draw_", "model_")  # how the names of suites begin whose cases keep their dtypes
 GPU = KNOWN["h200"]
 
 
@@ -67,7 +67,7 @@ def rows(catalog: Catalog) -> Iterator[Row]:
             known = catalog.implementations[case.operation]
             for name in suite.names_for(case):
                 if known[name].plan is not None:
-                    own = suite.name.startswith(DRAWN) or case.dtype not in DTYPES
+                    own = suite.name.startswith(MANY_SHAPES) or case.dtype not in DTYPES
                     dtypes_ = (case.dtype,) if own else DTYPES
                     yield from (Row(known[name], replace(shrunk(case, name), dtype=dtype)) for dtype in dtypes_)
 
