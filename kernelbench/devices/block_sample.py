@@ -145,7 +145,8 @@ def run_first_blocks(extents: tuple[int, int, int], work: int, run: Run, group: 
         step = min(blocks - done, -(-max(GROUPS, step) // group) * group)
         spent += run(np.arange(done, done + step, dtype=np.int64))
         done += step
-        step = min(done, int((work - spent) * done / max(spent, 1)))  # at most as many as before: the last half is told apart
+        # At most as many as all before, so that the last half of them can be told apart.
+        step = min(done, int((work - spent) * done / max(spent, 1)))
     return done == blocks
 
 
