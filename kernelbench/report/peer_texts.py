@@ -49,7 +49,7 @@ def peers_headline(found: Sequence[PeerCase]) -> str:
         f"Ours is ahead of {_of(len(every) - len(faster), len(every))}: the {'fastest' if faster else 'nearest'}, "
         f"{name}, takes {view.ratio_text(geometric_mean(of_name))} our time "
         f"(geometric mean over {number_of(len(of_name), 'case')} in common). "
-        f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
+        f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found) or 'none'} of {len(found)}."
     )
 
 
@@ -67,7 +67,7 @@ def peer_sentences(run: Run, found: Sequence[PeerCase], labels: Mapping[str, str
     lines = [
         f"The best peer takes {in_mean} our time over {number_of(len(found), 'case')} (geometric mean), and "
         f"{view.ratio_text(least.ahead)} at the lowest ({labels[least.case]}: {least.best.name}); "
-        f"a peer is faster on {behind} of them."
+        f"a peer is faster on {behind or 'none'} of them."
     ]
     if copied := [pair for pair in found if pair.share is not None]:
         lowest = min(copied, key=lambda pair: pair.share or 0.0)

@@ -293,7 +293,7 @@ def test_a_long_sweep_has_curves_in_place_of_bars(make):
 def test_the_page_opens_with_who_is_ahead(make):
     assert peer_texts.peers_headline(peers.peer_cases(make())) == (
         "Ours is ahead of both peers: the nearest, cudnn, takes 1.50x our time "
-        "(geometric mean over 3 cases in common). Case by case, a peer is faster on 0 of 3."
+        "(geometric mean over 3 cases in common). Case by case, a peer is faster on none of 3."
     )
     behind = slowed(make(sizes=(1, 2)), "1", 2.2, "ours", "ours_too")
     few = without(behind, lambda row: row.implementation == "torch" and row.case.startswith("columns=2 "))
