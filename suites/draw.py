@@ -35,11 +35,15 @@ class Drawn:
     seed: int
     title: str
     description: str
-    last_axis: bool
+    operation: str
     cases: int  # of each data type
     beside_peers: bool
     unaligned: bool = False  # no case has rows of whole packs
     nbytes: tuple[int, int] = BYTES
+
+    @property
+    def last_axis(self) -> bool:
+        return self.operation != "log_softmax"
 
     @property
     def text(self) -> str:
@@ -50,7 +54,7 @@ title: {self.title}
 description: >
 {description}
 
-operation: {"softmax" if self.last_axis else "log_softmax"}
+operation: {self.operation}
 cases:
 {"".join(map(self._block, ITEMSIZES))}
 implementations: [{", ".join(self._implementations())}]
@@ -131,26 +135,34 @@ def suites() -> list[Drawn]:
     model = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
     small = "These have 256 KB to 16 MB of x: their time is that of starting, waiting and a few instructions."
     return [
-        Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", True, DRAWN, True),
-        Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", False, DRAWN, True),
-        Drawn("draw_rows_unseen", 13, "Softmax of rows drawn at random, not looked at", unseen, True, DRAWN, True),
+        Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", "softmax", DRAWN, True),
+        Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", "log_softmax", DRAWN, True),
+        Drawn("draw_rows_unseen", 13, "Softmax of rows drawn at random, not looked at", unseen, "softmax", DRAWN, True),
         Drawn(
             "draw_axis_unseen",
             15,
             "Log-softmax of views drawn at random, not looked at",
             unseen,
-            False,
+            "log_softmax",
             DRAWN,
             True,
         ),
-        Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, True, MODEL_DRAWN, False),
-        Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", model, False, MODEL_DRAWN, False),
+        Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, "softmax", MODEL_DRAWN, False),
+        Drawn(
+            "model_axis",
+            3,
+            "Log-softmax of views, to fit a cost function",
+            model,
+            "log_softmax",
+            MODEL_DRAWN,
+            False,
+        ),
         Drawn(
             "model_unaligned",
             4,
             "Log-softmax of views of unaligned rows, to fit a cost function",
             model,
-            False,
+            "log_softmax",
             UNALIGNED_DRAWN,
             False,
             unaligned=True,
@@ -160,7 +172,7 @@ def suites() -> list[Drawn]:
             8,
             "Softmax of small arrays of rows, to fit a cost function",
             f"{model} {small}",
-            True,
+            "softmax",
             SMALL_DRAWN,
             False,
             nbytes=SMALL,
@@ -170,10 +182,20 @@ def suites() -> list[Drawn]:
             9,
             "Log-softmax of small views, to fit a cost function",
             f"{model} {small}",
-            False,
+            "log_softmax",
             SMALL_DRAWN,
             False,
             nbytes=SMALL,
+        ),
+        Drawn(
+            "model_layer_norm",
+            16,
+            "Layer norm of rows, to fit a cost function",
+            f"{model} They have 256 KB to 1 GB of x.",
+            "layer_norm",
+            SMALL_DRAWN,
+            False,
+            nbytes=(2**18, 2**30),
         ),
     ]
 

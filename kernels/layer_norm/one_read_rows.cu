@@ -25,8 +25,8 @@
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, Moments* parts, long long rows, int columns, \
                       int chunk, int loading, float eps) {                                                          \
-    layer_norm_long_rows<BLOCK, PACKS, ROWS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, parts, rows, columns,       \
-                                                              chunk, loading);                                      \
+    layer_norm_long_rows<BLOCK, PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, parts, rows, columns,             \
+                                                         chunk, loading);                                           \
   }
 #elif TECHNIQUE == IN_WARP
 #define DEFINE(dtype, T)                                                                                            \

@@ -1,35 +1,21 @@
-"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques that softmax chooses for rows as long."""
+"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques of softmax and one for long rows."""
 
-from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
-from ..softmax_family.choice_values import choice_of_values as choice_of
-from ..softmax_family.row_candidates import row_candidates
-from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments, plan_of
-from ..softmax_family.row_techniques import Choice, StagedLanes
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+from ..softmax_family.choice_values import choice_of_values
+from ..softmax_family.row_plans import EntryArguments, plan_of
+from ..softmax_family.row_techniques import Choice
 from ..softmax_family.tuning import rows_tunable
-from ._choices import choose, with_weights
-from ._long_rows import LongRows, long_rows_candidates, long_rows_plan
+from ._choices import MODEL, candidates, choose
+from ._long_rows import LongRows, long_rows_plan
 from .operation import EPS
 
 NAME = "layer_norm_one_read_rows"
 GIVEN = EntryArguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
 
-def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | LongRows, ...]:
-    """The rule's choice, then softmax's candidates (without StagedLanes, which has no weights there), then groups
-    of blocks for long rows."""
-    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    itemsize = dtypes.itemsize(case.dtype)
-    others = row_candidates(case, device, keeps_exponentials=False)
-    held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
-    sizes = (rows, columns, itemsize, device)
-    return tuple(dict.fromkeys((choose(*sizes), *held, *long_rows_candidates(*sizes))))
-
-
 def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
-    """Values: those of a candidate; none for the rule's choice."""
-    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    found = choice_of(values, candidates(case, device)) if values else None
-    found = found or choose(rows, columns, dtypes.itemsize(case.dtype), device)
+    """Values: those of a candidate; none for the fastest by the cost function."""
+    found = choice_of_values(values, candidates(case, device)) if values else choose(case, device)
     return launches_of(found, case, device)
 
 
@@ -45,6 +31,6 @@ IMPLEMENTATIONS = (
         "rows held by a thread, lanes, warps, a block, a cluster or a group of blocks, read once",
         Origin("written here"),
         plan=plan,
-        tunable=rows_tunable("layer_norm", candidates),
+        tunable=rows_tunable("layer_norm", candidates, MODEL),
     ),
 )

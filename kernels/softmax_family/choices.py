@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-
-import numpy as np
 
 from kernelbench import Case, DeviceProperties, LaunchPlan, Unsupported
 from .axis_candidates import AxisChoice, axis_candidates
 from .axis_plans import choice_plan
 from .choice_values import choice_of_values
-from .cost import CONSTANTS, predicted_seconds
+from .cost import CONSTANTS, fastest
 from .quantities import axis_quantities, rows_quantities
 from .row_candidates import row_candidates
 from .row_plans import plan_of
@@ -47,14 +45,9 @@ def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[s
 def fastest_of_rows(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Choice:
     """By the constants that serve where nothing was fitted on a GPU."""
     quantities = rows_quantities(case, device, keeps_exponentials)
-    return row_candidates(case, device, keeps_exponentials)[_fastest(quantities)]
+    return row_candidates(case, device, keeps_exponentials)[fastest(quantities, VALUES)]
 
 
 @lru_cache(maxsize=64)
 def fastest_of_view(case: Case, device: DeviceProperties) -> AxisChoice:
-    return axis_candidates(case, device)[_fastest(axis_quantities(case, device))]
-
-
-def _fastest(quantities: Sequence[Mapping[str, float]]) -> int:
-    together = {name: np.array([each[name] for each in quantities]) for name in quantities[0]}
-    return int(predicted_seconds(together, VALUES).argmin())
+    return axis_candidates(case, device)[fastest(axis_quantities(case, device), VALUES)]

@@ -8,7 +8,7 @@ a block's time passes at the beginning and the end, when the blocks do not yet, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ CONSTANTS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Quantities:
     """What a candidate does. Counts are of all its blocks, in units of a warp, unless said otherwise."""
 
@@ -50,24 +50,25 @@ class Quantities:
     clock_hz: float
     multiprocessors: float
     moved_bytes: float  # between memory and multiprocessors, once each way
-    read_again_bytes: float
+    read_again_bytes: float = 0
     stretch_bytes: float  # of neighbouring elements that a block reads
-    partial: float  # 1 where what a warp accesses at once begins or ends within a sector
-    launches: float
+    partial: float = 0  # 1 where what a warp accesses at once begins or ends within a sector
+    launches: float = 1
     blocks: float
     resident: float  # blocks that a multiprocessor holds at once
     access_bytes: float  # of neighbouring elements that a warp accesses at once
     block_warps: float
-    barriers: float  # steps of the exchanges between a block's warps: each has the logarithm of their number
-    cluster: float  # blocks
-    waiting: float  # 1 where blocks exchange through memory
+    barriers: float = 0  # steps of the exchanges between a block's warps: each has the logarithm of their number
+    cluster: float = 1  # blocks
+    waiting: float = 0  # 1 where blocks exchange through memory
     warps: float
     elements: float
     half: float  # 1 for types of two bytes
-    again: float  # share of the elements whose exponentials are computed twice
-    pairs: float  # of a maximum and a sum, that blocks join or send
-    replays: float  # accesses to shared memory that are repeated, because lanes meet in a bank
-    spilled: float  # registers of a thread for which there is no room
+    again: float = 0  # share of the elements whose exponentials are computed twice
+    pairs: float = 0  # of a maximum and a sum, that blocks join or send
+    replays: float = 0  # accesses to shared memory that are repeated, because lanes meet in a bank
+    spilled: float = 0  # registers of a thread for which there is no room
+    weights: float = 0  # packs of weights that a thread loads when it has exchanged: layer norm alone
 
     @property
     def by_name(self) -> dict[str, float]:
@@ -86,6 +87,7 @@ def predicted_seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     issue = instructions / (busy * SCHEDULERS * q["clock_hz"])
     own_issue = instructions / q["warps"] * (1 + q["block_warps"] / SCHEDULERS) / q["clock_hz"]
     block = k["latency"] + own_issue + q["barriers"] * k["barrier"] + q["waiting"] * k["group"]
+    block = block + q["weights"] * k.get("weights", 0.0)
     waves = np.ceil(q["blocks"] / (q["multiprocessors"] * q["resident"]))
     first_warps = np.minimum(q["blocks"] / q["multiprocessors"], q["resident"]) * q["block_warps"]
     ends = k["edge"] * block + first_warps * k["warp"]
@@ -94,3 +96,9 @@ def predicted_seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     most = limits.max(axis=0)
     joined = most * ((limits / most) ** k["sharpness"]).sum(axis=0) ** (1 / k["sharpness"])
     return joined + (q["launches"] - 1) * 2 * k["latency"]  # each further launch loads and stores once more
+
+
+def fastest(quantities: Sequence[Mapping[str, float]], constants: Mapping[str, float]) -> int:
+    """The number of the candidate that is expected to be the fastest."""
+    together = {name: np.array([each[name] for each in quantities]) for name in quantities[0]}
+    return int(predicted_seconds(together, constants).argmin())

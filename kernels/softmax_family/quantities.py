@@ -62,11 +62,10 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         elements, barriers = 2 * elements, log2(1 + warps)
     split = isinstance(choice, Split)
     return Quantities(
-        **_of_device(device),
+        **of_device(device),
         moved_bytes=2 * nbytes,
         read_again_bytes=nbytes if split else 0,
         stretch_bytes=nbytes,  # neighbouring blocks read neighbouring rows
-        partial=0,
         launches=len(plan.launches),
         blocks=blocks,
         resident=max(1, device.resident_blocks(choice.block, int(registers), launch.shared_bytes)),
@@ -74,13 +73,10 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         block_warps=warps,
         barriers=barriers,
         cluster=choice.blocks if isinstance(choice, Held) else 1,
-        waiting=0,
         warps=blocks * warps * len(plan.launches),
         elements=elements,
         half=float(itemsize < 4),
         again=float(isinstance(choice, Held) and choice.recompute),
-        pairs=0,
-        replays=0,
         spilled=spilled,
     )
 
@@ -109,7 +105,6 @@ def _of_tile(tile: Tile, case: Case, device: DeviceProperties) -> Quantities:
         elements=blocks * warps * packs * tile.per_pack,
         half=float(itemsize < 4),
         pairs=blocks * _joined_pairs(tile),
-        replays=0,
         spilled=spilled,
     )
 
@@ -121,19 +116,13 @@ def _of_slabs(choice: Slabs, case: Case, device: DeviceProperties) -> Quantities
     elements = case.elements / WARP if choice.staged else blocks * warps * _elements_per_thread(plan)
     return Quantities(
         **_of_axis(case, device, blocks, warps),
-        read_again_bytes=0,
         stretch_bytes=case.elements * dtypes.itemsize(case.dtype) / blocks,
-        partial=0,
         access_bytes=WARP * PACK,
         resident=max(1, device.resident_blocks(launch.block[0], BESIDE, launch.shared_bytes)),
         barriers=0 if choice.staged else 2 * log2(1 + warps),
-        cluster=1,
-        waiting=0,
         elements=elements,
         half=float(dtypes.itemsize(case.dtype) < 4),
-        pairs=0,
         replays=0 if choice.staged else 2 * elements * (bank_ways(plan) - 1),  # each is loaded and stored
-        spilled=0,
     )
 
 
@@ -146,9 +135,8 @@ def _elements_per_thread(plan: LaunchPlan) -> int:
 
 def _of_axis(case: Case, device: DeviceProperties, blocks: int, block_warps: int) -> dict[str, float]:
     itemsize = dtypes.itemsize(case.dtype)
-    return _of_device(device) | {
+    return of_device(device) | {
         "moved_bytes": 2 * case.elements * itemsize,
-        "launches": 1,
         "blocks": blocks,
         "warps": blocks * block_warps,
         "block_warps": block_warps,
@@ -190,7 +178,7 @@ def _joined_pairs(tile: Tile) -> int:
     return tile.slabs * warps * (ceil(tile.state_rows * copies / tile.ways) + ceil(parts / tile.ways))
 
 
-def _of_device(device: DeviceProperties) -> dict[str, float]:
+def of_device(device: DeviceProperties) -> dict[str, float]:
     return {
         "peak_bytes_per_s": device.peak_bytes_per_s,
         "clock_hz": device.max_clock_hz or USUAL_CLOCK_HZ,

@@ -11,12 +11,13 @@ from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import _choices as choices
 from kernels.layer_norm import one_read_rows
-from kernels.layer_norm._long_rows import LongRows, long_rows_candidates
+from kernels.layer_norm._long_rows import LongRows, long_rows
 from kernels.layer_norm.operation import EPS
-from kernels.softmax_family.row_techniques import Held, Split, StagedLanes, most_packs, staged
+from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
+DTYPES = {2: "float16", 4: "float32"}  # by itemsize
 GPUS = ("h200", "a100", "t4", "rtx5090")
 
 
@@ -33,87 +34,79 @@ def forced(choice):
 
 @pytest.mark.parametrize("itemsize", [2, 4])
 @pytest.mark.parametrize("gpu", GPUS)
-def test_what_is_chosen_holds_the_row_and_fits_the_device(gpu, itemsize):
+def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
     device = KNOWN[gpu]
-    for columns, rows in product((*range(1, 600), *range(600, 1_000_000, 9973), 1_000_000), (1, 5000)):
-        choice = choices.choose(rows, columns, itemsize, device)
-        assert choice.resident * choice.block <= 2048, columns
-        if isinstance(choice, Held):
-            held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
-            assert held >= most_packs(columns, itemsize), columns
-            assert choice.blocks <= device.max_cluster
-            assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
-            assert choice.masked == (columns * itemsize % 16 != 0)
-            assert not choice.recompute
-            if choice.warps == 1:  # only a lane's last two packs may end beyond the row
-                assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
+    for columns, rows in product((*range(1, 600, 3), *range(600, 1_000_000, 39_973), 1_000_000), (1, 5000)):
+        for choice in choices.candidates(case(rows, columns, DTYPES[itemsize]), device):
+            assert choice.resident * choice.block <= 2048, columns
+            if not isinstance(choice, Held):
+                continue
+                held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
+                assert held >= most_packs(columns, itemsize), columns
+                assert choice.blocks <= device.max_cluster
+                assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
+                assert choice.masked == (columns * itemsize % 16 != 0)
+                assert not choice.recompute
+                if choice.warps == 1:  # only a lane's last two packs may end beyond the row
+                    assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
 
 
 @pytest.mark.parametrize(
-    ("columns", "dtype", "technique"),
+    ("rows", "columns", "dtype", "technique"),
     [
-        (1, "float32", "STAGED"),
-        (71, "float32", "STAGED"),
-        (72, "float32", "IN_WARP"),  # whole packs
-        (73, "float32", "STAGED_LANES"),
-        (1024, "float32", "HELD"),
-        (63, "bfloat16", "STAGED"),
-        (64, "bfloat16", "IN_WARP"),
-        (65, "bfloat16", "STAGED_LANES"),
-        (511, "float16", "STAGED_LANES"),
-        (513, "float16", "IN_WARP"),
+        (2**20, 1, "float32", "STAGED"),
+        (2**20, 10, "float32", "STAGED"),
+        (2**20, 72, "float32", "IN_WARP"),  # whole packs
+        (2**20, 129, "float32", "STAGED_LANES"),
+        (2**18, 1024, "float32", "HELD"),
+        (2**20, 5, "bfloat16", "STAGED"),
+        (2**20, 64, "bfloat16", "IN_WARP"),
+        (2**20, 129, "bfloat16", "STAGED_LANES"),
+        (100, 129, "bfloat16", "IN_WARP"),  # few rows, which a warp would take one after another
+        (33, 10**6, "float32", "LONG_ROWS"),
+        (1025, 10**6, "float32", "HELD"),  # more groups than counters
     ],
 )
-def test_both_sides_of_thresholds_of_many_short_rows(h200, catalog, columns, dtype, technique):
-    plan = catalog.implementations["layer_norm"][NAME].plan(case(2**20, columns, dtype), h200)
+def test_short_and_long_rows_have_techniques_of_their_own(h200, catalog, rows, columns, dtype, technique):
+    plan = catalog.implementations["layer_norm"][NAME].plan(case(rows, columns, dtype), h200)
     assert dict(plan.defines)["TECHNIQUE"] == technique
-
-
-def test_few_rows_that_end_within_a_pack_have_no_warp_to_wait_for(h200):
-    for columns, itemsize in ((65, 2), (129, 4), (511, 2)):
-        warp_rows = choices.staged_lanes(columns, itemsize).warp_rows
-        most = warp_rows * choices.LEAST_WARPS * h200.multiprocessors
-        assert isinstance(choices.choose(most, columns, itemsize, h200), StagedLanes)
-        assert isinstance(choices.choose(most - 1, columns, itemsize, h200), Held)
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_lanes_of_shared_memory_hold_the_row(itemsize):
-    for columns in range(65, 513):
+    for columns in range(13, 513):
         choice = choices.staged_lanes(columns, itemsize)
+        assert (choice is not None) == (columns * itemsize % 16 != 0), columns
+        if choice is None:
+            continue
         assert choice.lanes * (choice.loads - 1) < columns <= choice.lanes * choice.loads
+        assert choice.loads >= 4, columns
         assert choice.warp_rows * itemsize % 32 == 0, "whole sectors"
         assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
-
-
-@pytest.mark.parametrize(("columns", "itemsize"), [(2**18, 4), (2**19, 2)])
-def test_rows_above_1_mb_are_held_by_groups_of_blocks(h200, columns, itemsize):
-    assert not isinstance(choices.choose(33, columns, itemsize, h200), LongRows)
-    assert isinstance(choices.choose(33, columns + 8, itemsize, h200), LongRows)
-    assert not isinstance(choices.choose(1025, columns + 8, itemsize, h200), LongRows), "a counter per group"
+    assert choices.staged_lanes(513, itemsize) is None
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
 @pytest.mark.parametrize("columns", [2**18, 1_000_000, 1_000_003])
 def test_groups_that_hold_long_rows_are_resident_as_a_whole(h200, columns, itemsize):
-    found = list(long_rows_candidates(33, columns, itemsize, h200))
-    assert found
+    found = list(long_rows(33, columns, itemsize, h200))
+    assert [one.packs for one in found] == [4, 8]
     for one in found:
         assert one.chunk * itemsize % 16 == 0
         assert one.chunk * (one.chunks - 1) < columns <= one.chunk * one.chunks
         assert one.chunk * itemsize <= (one.packs * one.block - one.masked) * 16
         assert 2 * one.chunks <= one.resident * h200.multiprocessors
-    assert not list(long_rows_candidates(3 * 1024 + 1, columns, itemsize, h200)), "more groups than counters"
-    assert not list(long_rows_candidates(33, 2**18 // itemsize - 1, itemsize, h200))
+    assert not list(long_rows(1025, columns, itemsize, h200)), "more groups than counters"
+    assert not list(long_rows(33, 2**18 // itemsize - 1, itemsize, h200))
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2**20, 129), (2**14, 4096), (64, 10**6), (2**20, 33)])
-def test_candidates_begin_with_the_rules_choice_and_can_be_launched(h200, catalog, rows, columns):
+def test_candidates_can_be_launched_and_the_choice_is_one_of_them(h200, catalog, rows, columns):
     own = catalog.implementations["layer_norm"][NAME]
-    first, *others = own.tunable.listed(case(rows, columns), h200)
-    assert own.plan(case(rows, columns), h200, **first) == own.plan(case(rows, columns), h200)
-    assert bool(others) == (columns != 33), "one thread takes so many short rows whole"
-    assert all(own.plan(case(rows, columns), h200, **values).launches for values in others)
+    plans = [own.plan(case(rows, columns), h200, **values) for values in own.tunable.listed(case(rows, columns), h200)]
+    assert own.plan(case(rows, columns), h200) in plans
+    assert len(plans) >= 2
+    assert all(each.launches for each in plans)
     with pytest.raises(Unsupported, match="no candidate"):
         own.plan(case(rows, columns), h200, lanes=7)
 
@@ -124,7 +117,7 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
     assert launch.arguments == (
         "x", "gamma", "beta", "y", Scalar("int64", 4096), Scalar("int32", 768), Scalar("float32", EPS)
     )  # fmt: skip
-    parts, finish = plan(case(1, 200_000), h200).launches
+    parts, finish = one_read_rows.launches_of(Split(), case(1, 200_000), h200).launches
     assert parts.arguments[:2] == ("x", "parts")
     assert finish.arguments[:5] == ("x", "gamma", "beta", "y", "parts")
     assert finish.arguments[-1] == Scalar("float32", EPS)
@@ -138,6 +131,8 @@ def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize)
     assert choices.with_weights(whole_packs, columns, itemsize, h200) == whole_packs
 
 
+BY_LANES = {sizes: choices.staged_lanes(*sizes) for sizes in ((65, 2), (129, 4), (511, 2))}
+
 # Each technique once, for each is a compiler's run; shapes at both ends of what it holds.
 RUNS = [
     ((37, 16), "float32", None),  # two rows a thread
@@ -150,9 +145,9 @@ RUNS = [
     ((100, 33), "float16", None),
     ((100, 17), "float32", None),
     ((70, 65), "bfloat16", None),  # masked, in a warp
-    ((37, 65), "bfloat16", choices.staged_lanes(65, 2)),
-    ((19, 129), "float32", choices.staged_lanes(129, 4)),
-    ((18, 511), "float16", choices.staged_lanes(511, 2)),
+    ((37, 65), "bfloat16", BY_LANES[65, 2]),
+    ((19, 129), "float32", BY_LANES[129, 4]),
+    ((18, 511), "float16", BY_LANES[511, 2]),
     ((7, 301), "float32", None),
     ((5, 257), "float16", None),
     ((3, 1025), "float32", None),  # and in several
@@ -165,8 +160,8 @@ RUNS = [
     ((2, 8000), "bfloat16", Held(32, 2, 8, 2, 0, 1, False, 64, 16)),
     ((3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1)),  # and shared memory
     ((2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
-    ((3, 3000), "float32", LongRows(3, 2, 756, 4, False, 64, 4)),  # co-resident groups of two rows
-    ((3, 5001), "bfloat16", LongRows(2, 1, 1000, 6, True, 64, 4)),
+    ((3, 3000), "float32", LongRows(3, 756, 4, False, 64, 4)),  # co-resident groups
+    ((3, 5001), "bfloat16", LongRows(2, 1000, 6, True, 64, 4)),
 ]
 
 

@@ -22,9 +22,18 @@ NAMES = (
     "model_unaligned",
     "model_small_rows",
     "model_small_axis",
+    "model_layer_norm",
 )
 
-CASES = {"model_rows": 156, "model_axis": 156, "model_unaligned": 42, "model_small_rows": 60, "model_small_axis": 60}
+CASES = {
+    "model_rows": 156,
+    "model_axis": 156,
+    "model_unaligned": 42,
+    "model_small_rows": 60,
+    "model_small_axis": 60,
+    "model_layer_norm": 60,
+}
+BYTES = {"model_small_rows": (2**18, 2**24), "model_small_axis": (2**18, 2**24), "model_layer_norm": (2**18, 2**30)}
 
 
 @cache
@@ -52,8 +61,8 @@ def test_files_are_what_their_seeds_give():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shapes_are_within_their_bounds_and_spread_over_them(name):
-    rows, small = "rows" in name, "small" in name
-    least, most = (2**18, 2**24) if small else (2**20, 2**31)
+    rows = "rows" in name or name == "model_layer_norm"
+    least, most = BYTES.get(name, (2**20, 2**31))
     assert len({(case.shape, case.dtype) for case in cases(name)}) == CASES.get(name, 48)
     for case in cases(name):
         outer, dim, inner = case.outer_dim_inner
