@@ -39,7 +39,7 @@ TECHNIQUES: dict[str, Callable[[Values], bool]] = {
 def recorded() -> tuple[tuple[tuple[Values, float], ...], ...]:
     """The candidates of each recorded case, with their times in seconds beyond an empty kernel's."""
     cases = defaultdict(list)
-    for path in sorted(places.RECORDED.glob("*/model/*.csv.gz")):
+    for path in sorted(places.RECORDED.glob("*/model/*.softmax.csv.gz")):
         for one in read_times(path):
             if one.seconds is not None:
                 pairs = (pair.rsplit(" ", 1) for pair in one.values.split(", "))

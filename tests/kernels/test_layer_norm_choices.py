@@ -1,0 +1,55 @@
+"""Layer norm's choices, judged on recorded times of candidates."""
+
+from functools import cache
+
+import pytest
+
+from kernelbench.core import places
+from kernelbench.devices.known import KNOWN
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.cost_fit import shares_with
+from kernelbench.planning.timed_candidates import candidates_with_quantities
+from kernelbench.runs.candidate_times import read_times
+from kernelbench.suite import read_suite
+from kernels.layer_norm._choices import MODEL, VALUES
+from kernels.softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
+
+CATALOG = load_catalog()
+
+
+@cache
+def timed(suite):
+    (path,) = (places.RECORDED / "h100" / "model").glob("*.layer_norm.csv.gz")
+    listed = read_suite(places.SUITES / f"{suite}.yaml", CATALOG.operations, CATALOG.implementations)
+    keys = {case.key for case in listed.cases}
+    return candidates_with_quantities([one for one in read_times(path) if one.case in keys], KNOWN["h100"], CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("suite", "cases", "near", "far", "mean"),
+    [("model_layer_norm", 60, 0.78, 0.9, 0.026), ("peers_layer_norm", 45, 0.88, 0.99, 0.011)],
+)
+def test_the_choice_is_near_the_fastest_of_the_timed_candidates(suite, cases, near, far, mean):
+    found = shares_with(MODEL, timed(suite), VALUES)
+    assert len({one.case for one, _ in timed(suite)}) == cases
+    assert found.within_3_percent >= near
+    assert found.within_10_percent >= far
+    assert found.mean_loss <= mean
+
+
+@pytest.mark.parametrize("suite", ["model_layer_norm", "peers_layer_norm"])
+def test_with_the_constants_of_softmax_alone_choices_lose_twice_as_much(suite):
+    constants = {name: one.value for name, one in SHARED_CONSTANTS.items()}
+    with_own, without = (shares_with(MODEL, timed(suite), each).mean_loss for each in (VALUES, constants))
+    assert without > 2 * with_own
+
+
+def test_groups_of_blocks_are_the_fastest_for_some_long_rows():
+    best = {}
+    for one, _ in timed("peers_layer_norm"):
+        grouped, seconds = one.values.startswith("longrows"), one.seconds
+        if seconds is not None:
+            times = best.setdefault(one.case, {})
+            times[grouped] = min(seconds, times.get(grouped, seconds))
+    gains = [times[False] / times[True] for times in best.values() if len(times) == 2]
+    assert max(gains) > 1.3
