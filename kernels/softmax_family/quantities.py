@@ -179,6 +179,7 @@ def _joined_pairs(tile: Tile) -> int:
 
 
 def of_device(device: DeviceProperties) -> dict[str, float]:
+    """The quantities that are the same for all candidates."""
     return {
         "peak_bytes_per_s": device.peak_bytes_per_s,
         "clock_hz": device.max_clock_hz or USUAL_CLOCK_HZ,
