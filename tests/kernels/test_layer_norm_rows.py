@@ -41,14 +41,14 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
             assert choice.resident * choice.block <= 2048, columns
             if not isinstance(choice, Held):
                 continue
-                held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
-                assert held >= most_packs(columns, itemsize), columns
-                assert choice.blocks <= device.max_cluster
-                assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
-                assert choice.masked == (columns * itemsize % 16 != 0)
-                assert not choice.recompute
-                if choice.warps == 1:  # only a lane's last two packs may end beyond the row
-                    assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
+            held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
+            assert held >= most_packs(columns, itemsize), columns
+            assert choice.blocks <= device.max_cluster
+            assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
+            assert choice.masked == (columns * itemsize % 16 != 0)
+            assert not choice.recompute
+            if choice.warps == 1:  # only a lane's last two packs may end beyond the row
+                assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
 
 
 @pytest.mark.parametrize(
@@ -135,25 +135,26 @@ BY_LANES = {sizes: choices.staged_lanes(*sizes) for sizes in ((65, 2), (129, 4),
 
 # Each technique once, for each is a compiler's run; shapes at both ends of what it holds.
 RUNS = [
-    ((37, 16), "float32", None),  # two rows a thread
-    ((9, 128), "bfloat16", None),
-    ((9, 72), "bfloat16", None),  # of whose lanes some have a pack less
+    ((37, 16), "float32", Held(2, 1, 1, 2, 0, 2, False, 128, 8)),  # two rows per thread
+    ((9, 128), "bfloat16", Held(8, 1, 1, 2, 0, 1, False, 64, 25)),
+    ((9, 72), "bfloat16", Held(8, 1, 1, 2, 0, 1, False, 64, 25)),  # of whose lanes some have a pack less
     ((300, 1), "float16", None),  # staged: all of a thread's in its pack
     ((300, 2), "float32", None),
     ((300, 3), "bfloat16", None),
     ((300, 6), "bfloat16", None),
-    ((100, 33), "float16", None),
-    ((100, 17), "float32", None),
+    ((100, 33), "float16", staged(33, 2)),
+    ((100, 17), "float32", staged(17, 4)),
     ((70, 65), "bfloat16", None),  # masked, in a warp
     ((37, 65), "bfloat16", BY_LANES[65, 2]),
     ((19, 129), "float32", BY_LANES[129, 4]),
     ((18, 511), "float16", BY_LANES[511, 2]),
-    ((7, 301), "float32", None),
-    ((5, 257), "float16", None),
-    ((3, 1025), "float32", None),  # and in several
-    ((3, 1536), "float16", None),
-    ((1, 20003), "float16", None),  # split
-    ((1, 20003), "bfloat16", None),
+    ((7, 301), "float32", Held(32, 1, 1, 3, 0, 1, True, 64, 14)),
+    ((5, 257), "float16", Held(32, 1, 1, 2, 0, 2, True, 64, 12)),
+    ((3, 1025), "float32", Held(32, 2, 1, 5, 0, 1, True, 64, 12)),  # in several
+    ((3, 1536), "float16", Held(32, 2, 1, 3, 0, 1, False, 64, 24)),
+    ((1, 20003), "float16", Split()),
+    ((1, 20003), "bfloat16", Split()),
+    ((1, 20003), "bfloat16", None),  # a cluster
     ((2, 100_000), "float32", Split()),
     ((2, 5001), "float32", Held(32, 4, 1, 4, 6, 1, True, 128, 1)),  # shared memory beside registers
     ((2, 5001), "float32", Held(32, 3, 2, 7, 0, 1, True, 96, 8)),  # clusters
@@ -183,7 +184,16 @@ def test_right_on_other_gpus(checked, gpu, columns):
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("columns", "choice"),
-    [(3, None), (68, None), (301, None), (1025, None), (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)), (3000, Split())],
+    [
+        (3, None),
+        (68, None),
+        (301, None),
+        (1025, None),
+        (129, BY_LANES[129, 4]),
+        (3000, Split()),
+        (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)),
+        (3000, LongRows(3, 756, 4, False, 64, 4)),
+    ],
 )
 def test_a_row_far_from_0_loses_no_more_than_its_sum_rounds(h200, catalog, binaries, columns, choice):
     """A difference of squares would lose all: squares are 10^8, where neighbours are 8 apart, and the variance is 1."""
