@@ -29,9 +29,9 @@ from ._long_rows import LongRows, long_rows
 # Registers per thread in addition to those of softmax. Masked packs: the packs of gamma and beta that hold their
 # weights. Whole rows per thread: the addresses of gamma and beta; half a row of each is counted in with_weights.
 MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
-LANE_ELEMENTS = 4, 16  # least and most per lane of rows by lanes through shared memory, which also has their weights
+LANE_ELEMENTS = 4, 16  # least and most per lane that takes rows from shared memory, and keeps the weights of as many
 
-# Constants that differ from those of softmax; the others describe the GPU. See docs/tuning.md for what set them.
+# The constants of softmax, but for three; docs/tuning.md says what set them.
 CONSTANTS = SHARED_CONSTANTS | {
     "weights": Constant(3e-7, "s", "a pack of gamma and beta that a thread loads, and waits for", 5e-8, 2e-6),
     "barrier": Constant(6e-8, "s", "a step of an exchange between the warps of a block, or a sum of lanes", 1e-8, 1e-6),
@@ -73,8 +73,8 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
 
 
 def staged_lanes(columns: int, itemsize: int) -> StagedLanes | None:
-    """Rows that begin anywhere by the fewest lanes that hold them and their weights; `loads` are elements. Twice as
-    many lanes were never faster. Rows of a warp are whole sectors."""
+    """Rows that begin anywhere, by the fewest lanes that hold them and their weights; None where none are needed or
+    suffice. `loads` are elements. Rows of a warp are whole sectors. Twice as many lanes were never faster (H100)."""
     least, most = LANE_ELEMENTS
     if columns * itemsize % PACK == 0 or not 4 * (least - 1) < columns <= WARP * most:
         return None
