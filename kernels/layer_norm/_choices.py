@@ -21,15 +21,16 @@ from ..softmax_family.row_techniques import (
     Split,
     Staged,
     StagedLanes,
-    blocks_by_registers,
     hinted,
 )
 from ._long_rows import LongRows, long_rows
 
-# Registers per thread in addition to those of softmax. Masked packs: the packs of gamma and beta that hold their
-# weights. Whole rows per thread: the addresses of gamma and beta; half a row of each is counted in with_weights.
-MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
-LANE_ELEMENTS = 4, 16  # least and most per lane that takes rows from shared memory, and keeps the weights of as many
+# Registers per thread in addition to those of softmax: a pack of gamma and one of beta, or two of each if packs are
+# masked; whole rows per thread: the addresses of gamma and beta, half a row of each is counted in with_weights.
+WEIGHT_REGISTERS, STAGED_REGISTERS = 8, 8
+FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be: they are worth more than registers
+# Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
+LANE_ELEMENTS = 4, 16
 
 # The constants of softmax, but for three; docs/tuning.md says what set them.
 CONSTANTS = SHARED_CONSTANTS | {
@@ -53,7 +54,7 @@ def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | LongRows,
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)
     held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
-    by_lanes = staged_lanes(columns, itemsize)
+    by_lanes = staged_lanes(columns, itemsize, device)
     hinted_lanes = [hinted(by_lanes, rows * columns * itemsize, device)] if by_lanes else []
     return (*held, *hinted_lanes, *long_rows(rows, columns, itemsize, device))
 
@@ -64,25 +65,34 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
 
 
 def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
-    """A choice for softmax, with registers for gamma and beta."""
-    if not isinstance(found, Staged) and not (isinstance(found, Held) and found.masked):
+    """A choice for softmax, with registers for gamma and beta: without them up to 68 bytes per thread are spilled, and
+    the kernel takes up to 57 % longer (H200)."""
+    if not isinstance(found, Held | Staged):
         return found
-    more = STAGED_REGISTERS + columns * itemsize // 4 if isinstance(found, Staged) else MASKED_REGISTERS
-    registers = device.registers_per_multiprocessor // (found.resident * found.block) + more
-    return replace(found, resident=blocks_by_registers(registers, found.block))
+    registers = device.registers_per_multiprocessor // (found.resident * found.block) // 8 * 8
+    if isinstance(found, Staged):
+        registers += STAGED_REGISTERS + columns * itemsize // 4
+    elif found.masked:
+        registers += 2 * WEIGHT_REGISTERS
+    elif found.warps == 1 and registers > FULL_REGISTERS:
+        registers += WEIGHT_REGISTERS
+    else:
+        return found
+    return replace(found, resident=max(1, device.resident_blocks(found.block, registers, 0)))
 
 
-def staged_lanes(columns: int, itemsize: int) -> StagedLanes | None:
+def staged_lanes(columns: int, itemsize: int, device: DeviceProperties) -> StagedLanes | None:
     """Rows that begin anywhere, by the fewest lanes that hold them and their weights; None where none are needed or
-    suffice. `loads` are elements. Rows of a warp are whole sectors. Twice as many lanes were never faster (H100)."""
+    suffice. `loads` are elements. Rows of a warp are whole sectors, or, of more columns than a warp has with
+    LANE_ELEMENTS each, whole packs. Twice as many lanes were never faster (H100)."""
     least, most = LANE_ELEMENTS
-    if columns * itemsize % PACK == 0 or not 4 * (least - 1) < columns <= WARP * most:
+    long = columns > WARP * most
+    if columns * itemsize % PACK == 0 or columns <= 4 * (least - 1) or columns > WARP * most * (4 // itemsize):
         return None
-    lanes = next(lanes for lanes in (4, 8, 16, WARP) if columns <= lanes * most)
-    elements, warp_rows = -(-columns // lanes), SECTOR_ROWS * 2 // itemsize
-    return StagedLanes(
-        lanes, elements, warp_rows * lanes // WARP, resident=blocks_by_registers(24 + 3 * elements, WARP)
-    )
+    lanes = next((lanes for lanes in (4, 8, 16) if columns <= lanes * most), WARP)
+    elements, warp_rows = -(-columns // lanes), SECTOR_ROWS * 2 // itemsize // (1 + long)
+    resident = device.resident_blocks(WARP, 24 + 3 * elements, 0)
+    return StagedLanes(lanes, elements, warp_rows * lanes // WARP, resident=max(1, resident))
 
 
 def _weights(choice: Choice | LongRows) -> int:

@@ -20,7 +20,7 @@ template <int Block, int Packs, int Hint, bool Masked, typename T>
 __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                      Moments* parts, long long rows, int columns, int chunk, int loading) {
   constexpr int N = PER_PACK<T>, Warps = Block / WARP_SIZE;
-  if (!Masked && !in_packs(x, y, weights)) return layer_norm_by_elements(x, weights, y, rows, columns);
+  if (!in_packs<Masked>(x, y, weights, columns)) return layer_norm_by_elements(x, weights, y, rows, columns);
 
   __shared__ Moments warp_parts[Warps];
   extern __shared__ float2 row_parts[];  // [chunks]

@@ -29,6 +29,7 @@ struct Weights {
   float eps;
 
   __device__ __forceinline__ bool aligned() const { return shift_of(gamma) == 0 && shift_of(beta) == 0; }
+  __device__ __forceinline__ bool in_packs(int columns) const { return columns >= PER_PACK<T> && aligned(); }
 };
 
 // sum / count, rounded as a division would be but for rare ties; no branch. The count is from 1 to 2^30.
@@ -148,29 +149,70 @@ __device__ __forceinline__ unsigned word_at(const T* weights, int column) {
   return word;
 }
 
-// A pack of gamma or beta from any column on; outside [0, columns) its elements are 0. Unless Masked it lies within, at a
-// multiple of 16 bytes.
-template <bool Masked, typename T>
-__device__ __forceinline__ uint4 weights_at(const T* weights, int column, int columns) {
-  const T* place = weights + column;
-  if constexpr (!Masked) return __ldg(reinterpret_cast<const uint4*>(place));
-  const int shift = shift_of(place);
-  const uint4* first = reinterpret_cast<const uint4*>(place - shift);
-  if (column >= shift && column - shift + (shift == 0 ? 1 : 2) * PER_PACK<T> <= columns)
-    return shift == 0 ? __ldg(first) : between<T>(__ldg(first), __ldg(first + 1), shift);
-  float values[PER_PACK<T>];
+// The last elements of gamma or beta, fewer than a pack, which begin at `place`; the others of the pack are 0.
+template <typename T>
+__device__ __forceinline__ uint4 last_weights(const T* place, int count) {
+  constexpr int PerWord = sizeof(unsigned) / sizeof(T);
+  const unsigned* from = reinterpret_cast<const unsigned*>(place);
+  unsigned words[4];
 #pragma unroll
-  for (int i = 0; i < PER_PACK<T>; ++i)
-    values[i] = column + i >= 0 && column + i < columns ? to_float(__ldg(place + i)) : 0.0f;
-  return pack_of<T>(values);
+  for (int i = 0; i < 4; ++i) {
+    if ((i + 1) * PerWord <= count) words[i] = __ldg(from + i);
+    else words[i] = i * PerWord < count ? __ldg(reinterpret_cast<const unsigned short*>(from + i)) : 0u;
+  }
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// A pack of gamma and one of beta. Unless Masked it lies within them, at a multiple of 16 bytes; else it begins at any column
+// from 1 - PER_PACK on, and its elements outside [0, columns) may be anything.
+template <bool Masked, typename T>
+__device__ __forceinline__ void load_weights(uint4 (&found)[2], const Weights<T>& weights, int column, int columns) {
+  constexpr int N = PER_PACK<T>;
+  const T* from[2] = {weights.gamma, weights.beta};
+  if constexpr (!Masked) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) found[i] = __ldg(reinterpret_cast<const uint4*>(from[i] + column));
+  } else if (weights.in_packs(columns)) {
+    // It lies in two packs, from `shift` of the first on. A pack that is not needed is replaced by one that exists.
+    const unsigned place = column + N;
+    const int first = static_cast<int>(place / N) - 1, shift = place % N;
+    const int whole = static_cast<unsigned>(columns) / N, rest = static_cast<unsigned>(columns) % N;
+    uint4 next[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const uint4* packs = reinterpret_cast<const uint4*>(from[i]);
+      found[i] = __ldg(packs + min(max(first, 0), whole - 1));
+      next[i] = __ldg(packs + min(first + 1, whole - 1));
+    }
+    if (rest != 0 && (first == whole || first + 1 == whole)) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const uint4 last = last_weights<T>(from[i] + whole * N, rest);
+        if (first == whole) found[i] = last;
+        else next[i] = last;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) found[i] = between<T>(found[i], next[i], shift);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      float values[N];
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        values[k] = column + k >= 0 && column + k < columns ? to_float(__ldg(from[i] + column + k)) : 0.0f;
+      found[i] = pack_of<T>(values);
+    }
+  }
 }
 
 template <bool Masked, typename T>
 __device__ __forceinline__ void results_of(const uint4& pack, int column, int columns, RowNorm norm,
                                            const Weights<T>& weights, float* results) {
-  const uint4 gamma = weights_at<Masked>(weights.gamma, column, columns);
-  const uint4 beta = weights_at<Masked>(weights.beta, column, columns);
+  uint4 gamma_beta[2];
+  load_weights<Masked>(gamma_beta, weights, column, columns);
 #pragma unroll
   for (int i = 0; i < PER_PACK<T>; ++i)
-    results[i] = fmaf(norm.normal<T>(element_of<T>(pack, i)), element_of<T>(gamma, i), element_of<T>(beta, i));
+    results[i] = fmaf(norm.normal<T>(element_of<T>(pack, i)), element_of<T>(gamma_beta[0], i),
+                      element_of<T>(gamma_beta[1], i));
 }

@@ -28,16 +28,17 @@ __device__ __noinline__ void layer_norm_by_elements(const T* x, Weights<T> weigh
   }
 }
 
-template <typename T>
-__device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T>& weights) {
-  return shift_of(x) == 0 && shift_of(y) == 0 && weights.aligned();
+// Whether a launch's arrays are as it assumes; where that is known, load_weights has one way to load them.
+template <bool Masked, typename T>
+__device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T>& weights, int columns) {
+  return weights.in_packs(columns) && (Masked || (shift_of(x) == 0 && shift_of(y) == 0));
 }
 
 template <int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
 __device__ __forceinline__ void layer_norm_by_lanes(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                     long long rows, int columns) {
   constexpr int N = PER_PACK<T>, Step = Lanes * N, Sums = 4;  // Sums: independent, so that additions overlap
-  if (!Masked && !in_packs(x, y, weights)) return layer_norm_by_elements(x, weights, y, rows, columns);
+  if (!in_packs<Masked>(x, y, weights, columns)) return layer_norm_by_elements(x, weights, y, rows, columns);
 
   // load
   LaneRows<Lanes, Packs, Rows, Block, Hint, Masked, T> own;
@@ -94,7 +95,7 @@ template <int Warps, int Blocks, int Packs, int SharedPacks, int Hint, bool Mask
 __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                 long long rows, int columns) {
   constexpr int Parts = Warps * Blocks;
-  if (!Masked && !in_packs(x, y, weights)) return layer_norm_by_elements(x, weights, y, rows, columns);
+  if (!in_packs<Masked>(x, y, weights, columns)) return layer_norm_by_elements(x, weights, y, rows, columns);
 
   __shared__ Mailbox box;
   int rank = 0;
