@@ -115,7 +115,7 @@ def peers_block(run: Run) -> str:
     if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
     if missing := sorted({row.implementation for row in run.rows if row.role == "peer" and row.status == "skipped"}):
-        said += f" Not installed there: {', '.join(missing)}."
+        said += f" Skipped there: {', '.join(missing)}."
     if len(found) > MOST_CASES:
         found = [pair for pair in found if pair.ahead < FAR_BEHIND]
         if not found:
