@@ -96,9 +96,9 @@ constexpr int LANES_FOR<1> = 1;
 
 // ---- Packs ----
 
-// The pack, of which the compiler has nothing unpacked that it could keep; see stay_packed. Of bfloat16, ptxas finds the same
-// instructions again and keeps their floats (168 registers of 9 masked packs, in place of 95), unless a 0 is added that it
-// does not know.
+// The pack, of which the compiler has nothing unpacked that it could keep; see stay_packed. Of bfloat16 ptxas would still keep
+// the floats, in 168 registers for 9 masked packs instead of 95, but not if what it does not know is added: blockIdx.z, which
+// is 0 in every launch.
 template <typename T>
 __device__ __forceinline__ const uint4& again(uint4& pack) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {

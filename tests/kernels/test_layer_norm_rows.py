@@ -128,12 +128,7 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
     [
         (63, 2, staged(63, 2), None),
         (1025, 4, Held(32, 4, 1, 4, 0, 1, True, 128, 12), 9),
-        (
-            440,
-            4,
-            Held(32, 1, 1, 4, 0, 1, False, 64, 25),
-            20,
-        ),  # 48 registers, 8 of them for a pack of gamma and one of beta
+        (440, 4, Held(32, 1, 1, 4, 0, 1, False, 64, 25), 20),  # 48 registers, 8 for gamma and beta
         (32, 4, Held(8, 1, 1, 1, 0, 2, False, 64, 32), 32),  # few registers suffice for as many threads as can be
         (1024, 4, Held(32, 4, 1, 4, 0, 1, False, 128, 12), 12),
     ],
@@ -141,6 +136,23 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
 def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize, of_softmax, resident):
     found = choices.with_weights(of_softmax, columns, itemsize, h200).resident
     assert found == resident if resident else found < of_softmax.resident
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("shape", "dtype", "of_softmax"),
+    [
+        ((4423, 440), "float32", Held(32, 1, 1, 4, 0, 1, False, 64, 25)),
+        ((889749, 20), "float32", Held(8, 1, 1, 1, 0, 4, False, 64, 25)),
+        ((8590, 14_086), "bfloat16", Held(32, 4, 2, 7, 0, 1, True, 128, 8)),  # whose floats ptxas would keep
+    ],
+)
+def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
+    one = case(*shape, dtype)
+    choice = choices.with_weights(of_softmax, shape[1], 4 if dtype == "float32" else 2, h200)
+    plan = one_read_rows.launches_of(choice, one, h200)
+    (binary,) = binaries(catalog.implementations["layer_norm"][NAME], [plan], "sm_90")
+    assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
 
 
 BY_LANES = {sizes: choices.staged_lanes(*sizes, KNOWN["h200"]) for sizes in ((65, 2), (129, 4), (511, 2), (1001, 2))}
