@@ -65,8 +65,8 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
 
 
 def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
-    """A choice for softmax, with registers for gamma and beta: without them the compiler spills up to 68 bytes per
-    thread, and the kernel takes up to 57 % longer."""
+    """A choice for softmax, with registers for gamma and beta, and as many blocks as a multiprocessor's partitions have
+    registers for: otherwise the compiler spills."""
     if not isinstance(found, Held | Staged):
         return found
     registers = device.registers_per_multiprocessor // (found.resident * found.block) // 8 * 8

@@ -1,6 +1,8 @@
 // Layer norm along the last axis, each row held between load and store, or, beyond what a cluster holds, read twice.
 //   x            T [rows, columns], row-major, beginning anywhere; read once (split: twice)
-//   gamma, beta  T [columns], beginning anywhere; read once per row, or once for several, from the caches after the first time
+//   gamma, beta  T [columns]; read once per row, or once for several, from the caches after the first time. They may begin
+//                anywhere, but unless both begin at multiples of 16 bytes x is read three times (split:
+//                twice; staged_lanes: once)
 //   y            T [rows, columns]; must not overlap x; written once
 //   T            float, __half, __nv_bfloat16; arithmetic in float
 //   TECHNIQUE    staged: short rows whole in a thread, through shared memory; staged_lanes: longer ones that end within a

@@ -28,7 +28,7 @@ __device__ __noinline__ void layer_norm_by_elements(const T* x, Weights<T> weigh
   }
 }
 
-// Whether a launch's arrays are as it assumes; where that is known, load_weights has one way to load them.
+// Whether arrays begin as the launch assumes. The compiler then drops the other ways of load_weights.
 template <bool Masked, typename T>
 __device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T>& weights, int columns) {
   return weights.in_packs(columns) && (Masked || (shift_of(x) == 0 && shift_of(y) == 0));

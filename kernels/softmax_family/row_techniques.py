@@ -86,8 +86,8 @@ def most_packs(columns: int, itemsize: int) -> int:
 
 
 def blocks_by_registers(registers: int, block: int) -> int:
-    """Blocks per multiprocessor, of `block` threads with `registers` registers each, but for its partitions: because of
-    them the compiler may have 8 fewer. Softmax takes as long with them as without."""
+    """Blocks per multiprocessor, of `block` threads with `registers` registers each, as if they were not divided among
+    its partitions. The compiler may get fewer; softmax takes as long either way (results/h200/trials.yaml)."""
     threads = min(2048, REGISTERS // (-(-registers // 8) * 8))
     return max(1, min(32, threads // block))
 

@@ -126,7 +126,7 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
 @pytest.mark.parametrize(
     ("columns", "itemsize", "of_softmax", "resident"),
     [
-        (63, 2, staged(63, 2), None),
+        (63, 2, staged(63, 2), 3),
         (1025, 4, Held(32, 4, 1, 4, 0, 1, True, 128, 12), 9),
         (440, 4, Held(32, 1, 1, 4, 0, 1, False, 64, 25), 20),  # 48 registers, 8 for gamma and beta
         (32, 4, Held(8, 1, 1, 1, 0, 2, False, 64, 32), 32),  # few registers suffice for as many threads as can be
@@ -134,8 +134,7 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
     ],
 )
 def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize, of_softmax, resident):
-    found = choices.with_weights(of_softmax, columns, itemsize, h200).resident
-    assert found == resident if resident else found < of_softmax.resident
+    assert choices.with_weights(of_softmax, columns, itemsize, h200).resident == resident
 
 
 @pytest.mark.nvcc
