@@ -34,9 +34,9 @@ L2_SHARES = (1 / 16, 1 / 8, 1 / 4)  # of the L2; on GPUs whose L2 has two halves
 L2_BLOCKS, L2_PACKS = 4, 4  # resident blocks per multiprocessor; packs per thread and round
 L2_BYTES = 2**31  # moved within the L2 by one run, long enough to hide the launch
 FLOOR_SAMPLES, COPY_SAMPLES = 50, 7
-# Factors beyond which a time is an error. Our kernels reach the DRAM's bandwidth, with 1 % noise; other access patterns
-# may reach more of the L2's than ours.
-ABOVE_CEILING, ABOVE_L2 = 1.01, 1.1
+# Factors beyond which a time is an error. Other access patterns may reach more than those of limits.cu: of the DRAM's
+# bandwidth, 1.010 times as much in 19,024 recorded rows, and 1.015 with a right softmax that Helion had tuned (H200).
+ABOVE_CEILING, ABOVE_L2 = 1.03, 1.1
 # The shortest of 4873 recorded medians was 1.11 times the floor by events. Launches of graphs may take 0.4 us less some
 # time after the floor was measured: on an H100 with a floor of 1.08 us, right copies of 1 to 64 KB then took 0.86 us.
 BELOW_FLOOR = {"events": 0.9, "graph": 0.5}

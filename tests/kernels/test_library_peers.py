@@ -238,3 +238,9 @@ def test_what_a_layer_norm_has_not_is_refused_by_name(calls, name, case, reason)
     with pytest.raises(Unsupported, match=reason):
         LAYER_NORM[name].prepare(case, held(case.shape), STREAM)
     assert not calls
+
+
+def test_torch_is_asked_for_no_more_rows_than_a_grid_has_blocks():
+    """Its layer_norm would raise a RuntimeError."""
+    with pytest.raises(Unsupported, match="rows must be at most 2147483647, got 2147483648"):
+        LAYER_NORM["torch"].prepare(Case("layer_norm", (2**31, 1), -1, "float16"), {}, STREAM)

@@ -40,6 +40,9 @@ def result(case: Case, seconds: float, high_s: float = 0.0, limits: Limits = LIM
 
 def test_more_than_dram_gives_is_an_error_with_both_rates() -> None:
     assert result(LARGE, 130e-6).status == "ok"
+    ceiling_s = OPERATION.bytes_moved(LARGE) / LIMITS.dram_bytes_per_s
+    assert result(LARGE, ceiling_s / 1.02).status == "ok", "a right kernel whose accesses suit the memory better"
+    assert result(LARGE, ceiling_s / 1.04).status == "failed"
     failed = result(LARGE, 100e-6)
     assert (failed.status, failed.measurements) == ("failed", ())
     assert failed.reason == (
