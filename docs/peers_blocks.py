@@ -20,7 +20,15 @@ SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy
 DRAWS = "draw_"  # what the names of suites drawn at random begin with
 FAR_BEHIND = 0.95  # of a run with more cases, only those below this ratio to the best peer have a line
 LITTLE_BEHIND = 0.98  # counted beside FAR_BEHIND where two GPUs are compared
-BOTH = ("peers_softmax", "peers_log_softmax", "draw_rows_unseen", "draw_axis_unseen")  # recorded on two GPUs
+# Recorded on two GPUs:
+BOTH = (
+    "peers_softmax",
+    "peers_softmax_sweep",
+    "peers_log_softmax",
+    "draw_rows",
+    "draw_rows_unseen",
+    "draw_axis_unseen",
+)
 
 
 def peers_blocks(results: Path = RESULTS) -> Mapping[str, str]:

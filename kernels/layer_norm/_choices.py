@@ -26,7 +26,7 @@ from ..softmax_family.row_techniques import (
 from ._long_rows import LongRows, long_rows
 
 # Registers per thread in addition to those of softmax: a pack of gamma and one of beta, or two of each if packs are
-# masked; whole rows per thread: the addresses of gamma and beta, half a row of each is counted in with_weights.
+# masked; whole rows per thread: the addresses of gamma and beta, and those of row_weights.
 WEIGHT_REGISTERS, STAGED_REGISTERS = 8, 8
 FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be: they are worth more than registers
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
@@ -71,7 +71,7 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
         return found
     registers = device.registers_per_multiprocessor // (found.resident * found.block) // 8 * 8
     if isinstance(found, Staged):
-        registers += STAGED_REGISTERS + columns * itemsize // 4
+        registers += STAGED_REGISTERS + row_weights(columns, itemsize)
     elif found.masked:
         registers += 2 * WEIGHT_REGISTERS
     elif found.warps == 1 and registers > FULL_REGISTERS:
@@ -79,6 +79,13 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
     else:
         return found
     return replace(found, resident=max(1, device.resident_blocks(found.block, registers, 0)))
+
+
+def row_weights(columns: int, itemsize: int) -> int:
+    """Registers for the weights of a thread that has whole rows: half a row of gamma and of beta. Half types need half as
+    many words, but ptxas takes more: given half as many for rows of 33, it spilled 88 bytes per thread, and their time
+    beside a copy's was 14 % longer (docs/tuning.md)."""
+    return columns if itemsize == 4 else max(columns // 2, columns - 4)
 
 
 def staged_lanes(columns: int, itemsize: int, device: DeviceProperties) -> StagedLanes | None:

@@ -126,7 +126,9 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
 @pytest.mark.parametrize(
     ("columns", "itemsize", "of_softmax", "resident"),
     [
-        (63, 2, staged(63, 2), 3),
+        (63, 2, staged(63, 2), 2),
+        (33, 2, staged(33, 2), 4),
+        (10, 2, staged(10, 2), 8),
         (1025, 4, Held(32, 4, 1, 4, 0, 1, True, 128, 12), 9),
         (440, 4, Held(32, 1, 1, 4, 0, 1, False, 64, 25), 20),  # 48 registers, 8 for gamma and beta
         (32, 4, Held(8, 1, 1, 1, 0, 2, False, 64, 32), 32),  # few registers suffice for as many threads as can be
@@ -143,6 +145,8 @@ def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize,
     [
         ((4423, 440), "float32", Held(32, 1, 1, 4, 0, 1, False, 64, 25)),
         ((889749, 20), "float32", Held(8, 1, 1, 1, 0, 4, False, 64, 25)),
+        ((1016800, 33), "float16", replace(staged(33, 2), hint=1)),
+        ((889749, 25), "bfloat16", replace(staged(25, 2), hint=1)),
         ((8590, 14_086), "bfloat16", Held(32, 4, 2, 7, 0, 1, True, 128, 8)),  # whose floats ptxas would keep
     ],
 )
