@@ -82,9 +82,9 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
 
 
 def row_weights(columns: int, itemsize: int) -> int:
-    """Registers for the weights of a thread that has whole rows: half a row of gamma and of beta. Half types need half as
-    many words, but ptxas takes more: given half as many for rows of 33, it spilled 88 bytes per thread, and their time
-    beside a copy's was 14 % longer (docs/tuning.md)."""
+    """Registers for the weights of a thread that has whole rows: half a row of gamma and of beta. Half types need half
+    as many words, but ptxas takes more: given half as many for rows of 33, it spilled 88 bytes per thread, and their
+    time beside a copy's was 14 % longer (docs/tuning.md)."""
     return columns if itemsize == 4 else max(columns // 2, columns - 4)
 
 
