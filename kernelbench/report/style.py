@@ -35,10 +35,8 @@ _importing: threading.Thread | None = None
 _loading = threading.Lock()
 # Comparisons and pages need these, and they take a second to import.
 FOR_COMPARISONS = ("pandas", "rich.table", "kernelbench.compare")
-FOR_PAGES = (
-    "matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "jinja2",
-    "kernelbench.report.charts", "kernelbench.report.html_page",
-)  # fmt: skip
+FOR_CHARTS = ("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+FOR_PAGES = (*FOR_CHARTS, "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page")
 _SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kernelbench",

@@ -1,7 +1,9 @@
 """Charts drawn by copies of the process are those that the process itself draws."""
 
 import os
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 
@@ -69,3 +71,20 @@ def test_what_is_drawn_is_not_drawn_again(two, monkeypatch):
     first = [chart.drawn for chart in two]
     drawing.draw_all(two)
     assert all(chart.drawn is one for chart, one in zip(two, first, strict=True))
+
+
+def test_copies_import_no_part_of_matplotlib_anew():
+    """In a new process, as a user's is: each copy would take most of a second for it."""
+    text = """
+        import sys
+        from kernelbench.report import drawing, style
+        style.load_matplotlib()
+        drawing._can_copy, drawing.FEWEST_CORES = lambda: True, 1
+        def loaded(figure): return " ".join(sorted(name for name in sys.modules if name.startswith("matplotlib")))
+        style.png, style.svg = loaded, lambda figure: ""
+        charts = [drawing.Chart(name, "", "", lambda: None) for name in "ab"]
+        drawing.draw_all(charts)
+        print(charts[0].drawn[0] if "drawn" in charts[0].__dict__ else "drawn here")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
+    assert {"matplotlib.figure", "matplotlib.backends.backend_svg"} <= set(done.stdout.split())
