@@ -25,7 +25,6 @@ docs/simulate.md              the instructions that the simulator runs
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -47,6 +46,7 @@ from kernelbench.compare.recorded import ledger_standings
 from kernelbench.core import columns, places
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
+from kernelbench.runs.folders import recorded_time
 from kernelbench.runs.row_records import RESULTS
 from kernelbench.simt.coverage import REFUSED_FORMS, coverage
 
@@ -125,8 +125,8 @@ _KERNELBENCH_COMPLETE=fish_source kernelbench | source
 
 def cli_page() -> str:
     top = click.Context(cli, info_name="kernelbench", terminal_width=WIDTH, **cli.context_settings)
-    runs = (places.RECORDED / "h200").rglob("environment.json")
-    walls = {path.parent.name: json.loads(path.read_text()).get("wall_s") or 0.0 for path in runs}
+    suites = {path.parent.name for path in (places.RECORDED / "h200").rglob("environment.json")}
+    walls = {name: found[0] for name in suites if (found := recorded_time(name))}
     longest = max(walls, key=walls.__getitem__)
     head = CLI_HEAD.format(softmax=walls["softmax"], longest=longest, seconds=walls[longest])
     parts = [head, f"```text\n{cli.get_help(top)}\n```\n"]

@@ -34,9 +34,9 @@ L2_SHARES = (1 / 16, 1 / 8, 1 / 4)  # of the L2; on GPUs whose L2 has two halves
 L2_BLOCKS, L2_PACKS = 4, 4  # resident blocks per multiprocessor; packs per thread and round
 L2_BYTES = 2**31  # moved within the L2 by one run, long enough to hide the launch
 FLOOR_SAMPLES, COPY_SAMPLES = 50, 7
-# Factors beyond which a time is an error. Other access patterns may reach more than those of limits.cu: of the DRAM's
-# bandwidth at most 1.010 times as much in 19,024 recorded rows, and 1.015 by a softmax that Helion had tuned, right in
-# every element, in a run on an H200 that was not kept.
+# Factors beyond which a time is an error. Kernels may access memory in better ways than those of limits.cu: 19,024
+# recorded rows reached at most 1.010 times the DRAM's ceiling. In a run on an H200 that was not kept, a softmax that
+# Helion had tuned reached 1.015 times, right in every element.
 ABOVE_CEILING, ABOVE_L2 = 1.03, 1.1
 # The shortest of 4873 recorded medians was 1.11 times the floor by events. Launches of graphs may take 0.4 us less some
 # time after the floor was measured: on an H100 with a floor of 1.08 us, right copies of 1 to 64 KB then took 0.86 us.

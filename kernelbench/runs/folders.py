@@ -53,8 +53,7 @@ def new_folder(suite: Suite, device: str, progress: Progress, *, resume: bool) -
 
 @contextmanager
 def _told_where_unwritable(folder: Path) -> Iterator[None]:
-    """Turn OSError into ResultsError, which names a dangling link in the path, such as to a disk that is not
-    mounted."""
+    """Turn OSError into ResultsError, which names a dangling link in the path, as to a disk that is not mounted."""
     try:
         yield
     except OSError as error:
@@ -118,9 +117,8 @@ def user_runs() -> list[Path]:
 
 
 def shipped_runs() -> list[Path]:
-    """The recorded runs that came with kernelbench: results/<gpu>/<suite>, or results/<gpu>/<group>/<suite>.
-
-    Those of the GPU on which claims are decided come first."""
+    """The recorded runs that came with kernelbench: results/<gpu>/<suite>, or results/<gpu>/<group>/<suite>. Those of
+    the GPU on which claims are decided come first."""
     found = [path for depth in ("*/*", "*/*/*") for path in places.RECORDED.glob(depth) if is_run(path)]
     mine = [path for path in found if places.runs() not in path.parents]
     return sorted(mine, key=lambda path: (_recorded_on(path) != RECORDED_GPU, path))
@@ -132,10 +130,12 @@ def _recorded_on(folder: Path) -> str:
 
 
 def recorded_time(suite: str, gpu: str = RECORDED_GPU) -> tuple[float, str] | None:
-    """The seconds of `kernelbench run` for a suite, and the GPU: see `recorded_run`; None without such a run."""
+    """The seconds of `kernelbench run` for a suite on one GPU, and the GPU: see `recorded_run`; None without a run."""
     if folder := recorded_run(suite, gpu):
         with suppress(ResultsError, KeyError):
-            return float(read_environment(folder / ENVIRONMENT_FILE)["wall_s"]), _recorded_on(folder)
+            found = read_environment(folder / ENVIRONMENT_FILE)
+            shares = found.get("shared", {}).values() or [found]  # of GPUs that measured parts of it at the same time
+            return sum(float(one["wall_s"]) for one in shares), _recorded_on(folder)
     return None
 
 

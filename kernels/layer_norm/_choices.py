@@ -66,7 +66,7 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
 
 def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
     """A choice for softmax, with registers for gamma and beta, and as many blocks as a multiprocessor's partitions have
-    registers for: otherwise the compiler spills."""
+    registers for: with fewer registers most choices spill. Some still do (docs/tuning.md)."""
     if not isinstance(found, Held | Staged):
         return found
     registers = device.registers_per_multiprocessor // (found.resident * found.block) // 8 * 8

@@ -333,6 +333,13 @@ def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(home: Path) -> N
     assert folders.expected_text(["mine"]) == ""
 
 
+def test_what_several_gpus_shared_takes_one_gpu_as_long_as_all_their_parts(home: Path) -> None:
+    shares = {"h200-0": {"wall_s": 40}, "h200-1": {"wall_s": 30.5}}
+    make(home / "h200/softmax")
+    (home / "h200/softmax/environment.json").write_text(json.dumps({"wall_s": 40, "shared": shares}))
+    assert folders.recorded_time("softmax") == (70.5, "h200")
+
+
 def test_where_the_usual_gpu_has_no_run_another_ones_tells(home: Path) -> None:
     for place, seconds in (("h100/softmax", 90), ("h200/softmax", 60), ("h100/peers/sweep", 30), ("simulated/relu", 5)):
         make(home / place)
