@@ -98,7 +98,8 @@ Tables are as wide as the terminal, between 40 and 200 characters. A file or a p
 many as the variable `COLUMNS` says. A narrow table names the columns that it leaves out.
 
 **How long it takes.** On an H200 `run softmax` took {softmax:.0f} s and the longest suite, `{longest}`,
-{seconds:.0f} s; `list suites` states the time of each. On the simulator `check softmax --strict` takes minutes. Every
+{seconds:.0f} s; `list suites` states the time of each. Where several GPUs shared a recorded run, their times are added.
+On the simulator `check softmax --strict` takes minutes. Every
 command that takes longer than a second says on standard error where it is: on a terminal one line, as
 `[42/132] seq=128 oneflow  32 %  1:10 left`; elsewhere such a line every 30 seconds.
 
