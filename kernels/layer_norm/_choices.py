@@ -24,11 +24,15 @@ from ..softmax_family.row_techniques import (
     hinted,
 )
 from ._long_rows import LongRows, long_rows
+from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
 
 # Registers per thread in addition to those of softmax: a pack of gamma and one of beta, or two of each if packs are
 # masked; whole rows per thread: the addresses of gamma and beta, and those of row_weights.
 WEIGHT_REGISTERS, STAGED_REGISTERS = 8, 8
 FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be: they are worth more than registers
+# Instructions for a masked pack in those for another, because gamma and beta are shifted for every row: the simulator
+# counts 43 per element of 8190 x 4097 bfloat16, and 26 per element of 8192 x 4096.
+MASKED_WORK = 1.6
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
 
@@ -40,23 +44,27 @@ CONSTANTS = SHARED_CONSTANTS | {
 }
 VALUES = {name: one.value for name, one in CONSTANTS.items()}
 
+AnyChoice = Choice | LongRows | InTurn
+
 
 @lru_cache(maxsize=64)
-def choose(case: Case, device: DeviceProperties) -> Choice | LongRows:
+def choose(case: Case, device: DeviceProperties) -> AnyChoice:
     """The candidate that the cost function expects to be the fastest."""
     return candidates(case, device)[fastest(quantities(case, device), VALUES)]
 
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
-def candidates(case: Case, device: DeviceProperties) -> tuple[Choice | LongRows, ...]:
-    """Those of softmax with registers for gamma and beta, then rows by lanes, then groups of blocks for long rows."""
+def candidates(case: Case, device: DeviceProperties) -> tuple[AnyChoice, ...]:
+    """Those of softmax with registers for gamma and beta, then rows by lanes, groups of blocks for long rows, and rows
+    in turn."""
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)
     held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
     by_lanes = staged_lanes(columns, itemsize, device)
     hinted_lanes = [hinted(by_lanes, rows * columns * itemsize, device)] if by_lanes else []
-    return (*held, *hinted_lanes, *long_rows(rows, columns, itemsize, device))
+    in_turn = rows_in_turn(rows, columns, itemsize, device)
+    return (*held, *hinted_lanes, *long_rows(rows, columns, itemsize, device), *in_turn)
 
 
 def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float], ...]:
@@ -111,9 +119,13 @@ def _weights(choice: Choice | LongRows) -> int:
     return 2 * choice.packs if isinstance(choice, Split) else 0  # each of Split's packs may be masked
 
 
-def _quantities(choice: Choice | LongRows, case: Case, device: DeviceProperties) -> Quantities:
+def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quantities:
+    if isinstance(choice, InTurn):
+        return of_in_turn(choice, case, device)
     if not isinstance(choice, LongRows):
         found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
+        if isinstance(choice, Held) and choice.masked:
+            found = replace(found, elements=MASKED_WORK * found.elements)
         # Lanes take their rows one after another, each with two sums.
         return replace(found, barriers=2 * choice.group) if isinstance(choice, StagedLanes) else found
     rows, _ = case.rows_columns()

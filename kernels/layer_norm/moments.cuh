@@ -110,14 +110,19 @@ __device__ __forceinline__ const uint4& again(uint4& pack) {
   return pack;
 }
 
+template <typename T, typename Use>
+__device__ __forceinline__ void each_of_pack(const uint4& pack, Use use) {
+#pragma unroll
+  for (int i = 0; i < PER_PACK<T>; ++i) use(element_of<T>(pack, i));
+}
+
 // Calls use(value) for the elements of a pack that lie in the row; unless Masked, all or none do.
 template <bool Masked, typename T, typename Use>
 __device__ __forceinline__ void each_in_row(const uint4& pack, int column, int columns, Use use) {
   constexpr int N = PER_PACK<T>;
   if (Masked ? column >= 0 && column + N <= columns : column < columns) {
-#pragma unroll
-    for (int i = 0; i < N; ++i) use(element_of<T>(pack, i));
-  } else if (Masked) {
+    each_of_pack<T>(pack, use);
+  } else if (Masked && column < columns) {
 #pragma unroll
     for (int i = 0; i < N; ++i)
       if (column + i >= 0 && column + i < columns) use(element_of<T>(pack, i));
@@ -170,6 +175,44 @@ __device__ __forceinline__ uint4 last_weights(const T* place, int count) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+// A pack of gamma and one of beta that begin at any column from 1 - PER_PACK on lie in two packs each, parts[..][0] and [1]. A
+// part that is not needed is replaced by one that exists; that of the last elements is loaded by shift_weights, with a branch.
+template <typename T>
+__device__ __forceinline__ int first_part(int column) {
+  return static_cast<int>(static_cast<unsigned>(column + PER_PACK<T>) / PER_PACK<T>) - 1;
+}
+
+template <typename T>
+__device__ __forceinline__ void load_weight_parts(uint4 (&parts)[2][2], const Weights<T>& weights, int column, int columns) {
+  const T* from[2] = {weights.gamma, weights.beta};
+  const int first = first_part<T>(column), whole = static_cast<unsigned>(columns) / PER_PACK<T>;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const uint4* packs = reinterpret_cast<const uint4*>(from[i]);
+    parts[i][0] = __ldg(packs + min(max(first, 0), whole - 1));
+    parts[i][1] = __ldg(packs + min(first + 1, whole - 1));
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void shift_weights(uint4 (&found)[2], uint4 (&parts)[2][2], const Weights<T>& weights, int column,
+                                              int columns) {
+  constexpr int N = PER_PACK<T>;
+  const T* from[2] = {weights.gamma, weights.beta};
+  const int first = first_part<T>(column), shift = static_cast<unsigned>(column + N) % N;
+  const int whole = static_cast<unsigned>(columns) / N, rest = static_cast<unsigned>(columns) % N;
+  if (rest != 0 && (first == whole || first + 1 == whole)) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const uint4 last = last_weights<T>(from[i] + whole * N, rest);
+      if (first == whole) parts[i][0] = last;
+      else parts[i][1] = last;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) found[i] = between<T>(parts[i][0], parts[i][1], shift);
+}
+
 // A pack of gamma and one of beta. Unless Masked it lies within them, at a multiple of 16 bytes; else it begins at any column
 // from 1 - PER_PACK on, and its elements outside [0, columns) may be anything.
 template <bool Masked, typename T>
@@ -180,27 +223,9 @@ __device__ __forceinline__ void load_weights(uint4 (&found)[2], const Weights<T>
 #pragma unroll
     for (int i = 0; i < 2; ++i) found[i] = __ldg(reinterpret_cast<const uint4*>(from[i] + column));
   } else if (weights.in_packs(columns)) {
-    // It lies in two packs, from `shift` of the first on. A pack that is not needed is replaced by one that exists.
-    const unsigned place = column + N;
-    const int first = static_cast<int>(place / N) - 1, shift = place % N;
-    const int whole = static_cast<unsigned>(columns) / N, rest = static_cast<unsigned>(columns) % N;
-    uint4 next[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const uint4* packs = reinterpret_cast<const uint4*>(from[i]);
-      found[i] = __ldg(packs + min(max(first, 0), whole - 1));
-      next[i] = __ldg(packs + min(first + 1, whole - 1));
-    }
-    if (rest != 0 && (first == whole || first + 1 == whole)) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const uint4 last = last_weights<T>(from[i] + whole * N, rest);
-        if (first == whole) found[i] = last;
-        else next[i] = last;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) found[i] = between<T>(found[i], next[i], shift);
+    uint4 parts[2][2];
+    load_weight_parts(parts, weights, column, columns);
+    shift_weights(found, parts, weights, column, columns);
   } else {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -213,13 +238,18 @@ __device__ __forceinline__ void load_weights(uint4 (&found)[2], const Weights<T>
   }
 }
 
+template <typename T>
+__device__ __forceinline__ void normalised(const uint4& pack, RowNorm norm, const uint4& gamma, const uint4& beta,
+                                           float* results) {
+#pragma unroll
+  for (int i = 0; i < PER_PACK<T>; ++i)
+    results[i] = fmaf(norm.normal<T>(element_of<T>(pack, i)), element_of<T>(gamma, i), element_of<T>(beta, i));
+}
+
 template <bool Masked, typename T>
 __device__ __forceinline__ void results_of(const uint4& pack, int column, int columns, RowNorm norm,
                                            const Weights<T>& weights, float* results) {
   uint4 gamma_beta[2];
   load_weights<Masked>(gamma_beta, weights, column, columns);
-#pragma unroll
-  for (int i = 0; i < PER_PACK<T>; ++i)
-    results[i] = fmaf(norm.normal<T>(element_of<T>(pack, i)), element_of<T>(gamma_beta[0], i),
-                      element_of<T>(gamma_beta[1], i));
+  normalised<T>(pack, norm, gamma_beta[0], gamma_beta[1], results);
 }

@@ -6,9 +6,10 @@
 //   y            T [rows, columns]; must not overlap x; written once
 //   T            float, __half, __nv_bfloat16; arithmetic in float
 //   TECHNIQUE    staged: short rows whole in a thread, through shared memory; staged_lanes: longer ones that end within a
-//                pack, by lanes, likewise; in_warp: in registers of a warp's lanes; held: of warps, a block or a cluster;
-//                long_rows: of co-resident groups of blocks; split: two launches. Their constants, needs and launches:
-//                softmax_family/staged_rows.cuh, staged_lanes.cuh, warp_rows.cuh, held_rows.cuh, split_rows.cuh; long_rows.cuh
+//                pack, by lanes, likewise; in_warp: in registers of a warp's lanes; held: of warps, a block or a cluster,
+//                which with IN_TURN take several rows in turn; long_rows: of co-resident groups of blocks; split: two
+//                launches. Their constants, needs and launches: softmax_family/staged_rows.cuh, staged_lanes.cuh,
+//                warp_rows.cuh, held_rows.cuh, split_rows.cuh; rows_in_turn.cuh, long_rows.cuh
 //   moves        D in, D out; split 2 D in
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
 #include "layer_norm/rows.cuh"
@@ -16,7 +17,14 @@
 
 #define ENTRY(name) layer_norm_one_read_rows_##name
 
-#if TECHNIQUE == HELD
+#if TECHNIQUE == HELD && IN_TURN
+#include "layer_norm/rows_in_turn.cuh"
+
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
+    layer_norm_in_turn<WARPS, BLOCKS, PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);             \
+  }
+#elif TECHNIQUE == HELD
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
     layer_norm_held<WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);  \

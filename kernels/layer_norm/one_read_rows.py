@@ -1,12 +1,12 @@
-"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques of softmax and one for long rows."""
+"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques of softmax and two of its own."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
 from ..softmax_family.choice_values import choice_of_values
 from ..softmax_family.row_plans import EntryArguments, plan_of
-from ..softmax_family.row_techniques import Choice
 from ..softmax_family.tuning import rows_tunable
-from ._choices import MODEL, candidates, choose
+from ._choices import MODEL, AnyChoice, candidates, choose
 from ._long_rows import LongRows, long_rows_plan
+from ._rows_in_turn import InTurn, in_turn_plan
 from .operation import EPS
 
 NAME = "layer_norm_one_read_rows"
@@ -19,9 +19,11 @@ def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
     return launches_of(found, case, device)
 
 
-def launches_of(choice: Choice | LongRows, case: Case, device: DeviceProperties) -> LaunchPlan:
+def launches_of(choice: AnyChoice, case: Case, device: DeviceProperties) -> LaunchPlan:
     if isinstance(choice, LongRows):
         return long_rows_plan(NAME, choice, case, device, GIVEN)
+    if isinstance(choice, InTurn):
+        return in_turn_plan(NAME, choice, case, device, GIVEN)
     return plan_of(NAME, choice, case, device, GIVEN)
 
 

@@ -31,7 +31,7 @@ __device__ __noinline__ void layer_norm_by_elements(const T* x, Weights<T> weigh
 // Whether arrays begin as the launch assumes. The compiler then drops the other ways of load_weights.
 template <bool Masked, typename T>
 __device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T>& weights, int columns) {
-  return weights.in_packs(columns) && (Masked || (shift_of(x) == 0 && shift_of(y) == 0));
+  return Masked ? weights.in_packs(columns) : shift_of(x) == 0 && shift_of(y) == 0 && weights.aligned();
 }
 
 template <int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>

@@ -68,6 +68,7 @@ class Quantities:
     pairs: float = 0  # of a maximum and a sum, that blocks join or send
     replays: float = 0  # accesses to shared memory that are repeated, because lanes meet in a bank
     spilled: float = 0  # registers of a thread for which there is no room
+    turns: float = 1  # rows that a block takes in turn, each of which waits for loads: layer norm alone
     weights: float = 0  # packs of weights that a thread loads when it has exchanged: layer norm alone
 
     @property
@@ -86,11 +87,11 @@ def predicted_seconds(q: Mapping[str, Any], k: Mapping[str, float]) -> Any:
     starts = np.where(q["cluster"] > 1, q["blocks"] * k["start"], 0.0)
     issue = instructions / (busy * SCHEDULERS * q["clock_hz"])
     own_issue = instructions / q["warps"] * (1 + q["block_warps"] / SCHEDULERS) / q["clock_hz"]
-    block = k["latency"] + own_issue + q["barriers"] * k["barrier"] + q["waiting"] * k["group"]
+    block = q["turns"] * k["latency"] + own_issue + q["barriers"] * k["barrier"] + q["waiting"] * k["group"]
     block = block + q["weights"] * k.get("weights", 0.0)
     waves = np.ceil(q["blocks"] / (q["multiprocessors"] * q["resident"]))
     first_warps = np.minimum(q["blocks"] / q["multiprocessors"], q["resident"]) * q["block_warps"]
-    ends = k["edge"] * block + first_warps * k["warp"]
+    ends = k["edge"] * block / q["turns"] + first_warps * k["warp"]
     shared = (nbytes / bandwidth, issue, starts)
     limits = np.stack(np.broadcast_arrays(*(one + ends for one in shared), waves * block))
     most = limits.max(axis=0)

@@ -1,5 +1,5 @@
 // What launch plans of rows define, for the entries of every operation: the techniques, and a kernel's bounds.
-//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; of layer norm LONG_ROWS; see its header for further defines
+//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; of layer norm LONG_ROWS, and HELD with IN_TURN; see its header
 //   HINT       for loads and stores, see row_packs.cuh
 //   BLOCK      threads per block;  RESIDENT  blocks per multiprocessor for which registers must suffice
 //   ITEM_BYTES   of an element: 2 or 4

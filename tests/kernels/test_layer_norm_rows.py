@@ -12,6 +12,7 @@ from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import _choices as choices
 from kernels.layer_norm import one_read_rows
 from kernels.layer_norm._long_rows import LongRows, long_rows
+from kernels.layer_norm._rows_in_turn import InTurn
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
 from tests.kernels.simulated import random_input, run_and_check
@@ -32,6 +33,10 @@ def forced(choice):
     return lambda one, device: one_read_rows.launches_of(choice, one, device)
 
 
+def in_turn(warps, blocks, packs, groups, masked):
+    return InTurn(warps, blocks, packs, groups, masked, 32 * warps, 1)
+
+
 @pytest.mark.parametrize("itemsize", [2, 4])
 @pytest.mark.parametrize("gpu", GPUS)
 def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
@@ -39,6 +44,12 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
     for columns, rows in product((*range(1, 600, 3), *range(600, 1_000_000, 39_973), 1_000_000), (1, 5000)):
         for choice in choices.candidates(case(rows, columns, DTYPES[itemsize]), device):
             assert choice.resident * choice.block <= 2048, columns
+            if isinstance(choice, InTurn):
+                packs, held = most_packs(columns, itemsize), choice.block * choice.blocks * choice.packs
+                assert held - held // choice.packs < packs <= held, columns
+                assert not choice.masked or choice.groups % (16 // itemsize) == 0  # rows of a group begin alike
+                assert choice.shared_bytes <= device.shared_per_block_optin
+                assert choice.blocks <= device.max_cluster
             if not isinstance(choice, Held):
                 continue
             held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
@@ -105,7 +116,7 @@ def test_candidates_can_be_launched_and_the_choice_is_one_of_them(h200, catalog,
     own = catalog.implementations["layer_norm"][NAME]
     plans = [own.plan(case(rows, columns), h200, **values) for values in own.tunable.listed(case(rows, columns), h200)]
     assert own.plan(case(rows, columns), h200) in plans
-    assert len(plans) >= 2
+    assert 2 <= len(plans) <= 40
     assert all(each.launches for each in plans)
     with pytest.raises(Unsupported, match="no candidate"):
         own.plan(case(rows, columns), h200, lanes=7)
@@ -147,6 +158,7 @@ def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize,
         ((889749, 20), "float32", Held(8, 1, 1, 1, 0, 4, False, 64, 25)),
         ((1016800, 33), "float16", replace(staged(33, 2), hint=1)),
         ((889749, 25), "bfloat16", replace(staged(25, 2), hint=1)),
+        ((32_768, 1024), "float32", Held(32, 2, 1, 4, 0, 1, False, 64, 24)),
         ((8590, 14_086), "bfloat16", Held(32, 4, 2, 7, 0, 1, True, 128, 8)),  # whose floats ptxas would keep
     ],
 )
@@ -191,6 +203,12 @@ RUNS = [
     ((2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
     ((3, 3000), "float32", LongRows(3, 756, 4, False, 64, 4)),  # co-resident groups
     ((3, 5001), "bfloat16", LongRows(2, 1000, 6, True, 64, 4)),
+    ((37, 1025), "float32", in_turn(2, 1, 5, 4, True)),  # rows in turn, each block up to ten
+    ((19, 1537), "float16", in_turn(2, 1, 4, 8, True)),
+    ((37, 2049), "bfloat16", in_turn(2, 2, 3, 8, True)),  # clusters
+    ((5, 4001), "float16", in_turn(2, 4, 2, 8, True)),  # of which some have no row
+    ((11, 1000), "float16", in_turn(2, 1, 2, 4, False)),
+    ((9, 4000), "bfloat16", in_turn(2, 4, 2, 2, False)),
 ]
 
 
@@ -221,6 +239,7 @@ def test_right_on_other_gpus(checked, gpu, columns):
         (3000, Split()),
         (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)),
         (3000, LongRows(3, 756, 4, False, 64, 4)),
+        (1025, in_turn(2, 1, 5, 4, True)),
     ],
 )
 def test_a_row_far_from_0_loses_no_more_than_its_sum_rounds(h200, catalog, binaries, columns, choice):

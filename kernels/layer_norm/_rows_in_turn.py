@@ -1,0 +1,132 @@
+"""Rows that a block or cluster takes in turn: their sizes, and the launch of layer_norm/rows_in_turn.cuh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from math import log2
+
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+from ..common.launch_helpers import evicts_first
+from ..softmax_family.cost import Quantities
+from ..softmax_family.hardware import PACK, WARP
+from ..softmax_family.quantities import of_device
+from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
+from ..softmax_family.row_techniques import most_packs
+
+# Packs per thread, by blocks per row: where groups take several rows, and where each takes one.
+PACKS = {1: (3, 5, 7), 2: (7, 9), 8: (7, 9), 16: (7, 9)}
+PACKS_OF_ONE = 2, 3, 5
+# Rows that a group takes: the more, the less do gamma and beta cost; the fewer, the more evenly do groups end.
+TURNS = 4, 6
+LONG = 8  # blocks: aligned rows of fewer gain nothing from turns
+CLUSTERED = 7 / 8  # of the multiprocessors, that clusters of LONG blocks or more fill: the blocks of one are neighbours
+MOST_WARPS = 16  # per row in a block
+MOST_HELD = 1.13, 1.7  # places for packs, for each that a row has: where groups take several rows, and one each
+PARTS_BYTES = 16  # of shared memory for each warp of a row
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """The constants of rows_in_turn.cuh."""
+
+    warps: int  # per row in a block
+    blocks: int  # per row: a cluster
+    packs: int  # per thread
+    groups: int  # of blocks; each takes rows in turn
+    masked: bool  # rows begin anywhere
+    block: int  # threads
+    resident: int  # blocks per multiprocessor
+    hint: int = 0
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic, per block: for the next row, gamma and beta."""
+        return 3 * self.packs * self.block * PACK
+
+
+def rows_in_turn(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[InTurn]:
+    """Choices for rows that begin anywhere. Of aligned ones for long rows, and for so few that each group takes one:
+    then gamma and beta are loaded while x is."""
+    masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
+    unit = PACK // itemsize if masked else 1  # rows so far apart begin at the same element of a pack
+    hint = int(evicts_first(rows * columns * itemsize, device))
+    for blocks, own in product(PACKS, sorted({*PACKS_OF_ONE, *chain(*PACKS.values())})):
+        one = _of_size(rows, packs, blocks, own, masked, device)
+        if one is None:
+            continue
+        resident_at_once = rows * blocks <= one.resident * device.multiprocessors
+        idle = one.block * blocks * own / packs
+        if resident_at_once and not masked and own in PACKS_OF_ONE and idle <= MOST_HELD[1]:
+            yield replace(one, hint=hint)
+        elif not resident_at_once and (masked or blocks >= LONG) and own in PACKS[blocks] and idle <= MOST_HELD[0]:
+            for turns in TURNS if masked else TURNS[1:]:
+                yield replace(one, hint=hint, groups=-(-rows // (turns * unit)) * unit)
+
+
+def _of_size(rows: int, packs: int, blocks: int, own: int, masked: bool, device: DeviceProperties) -> InTurn | None:
+    """The choice for rows of so many packs by `blocks` blocks, `own` packs per thread, each by a group of its own; None
+    if it does not fit."""
+    warps = -(-packs // (WARP * blocks * own))
+    if blocks > device.max_cluster or not min(4, 2 * blocks) <= warps <= MOST_WARPS:
+        return None
+    if WARP * warps * blocks * (own - 1) >= packs:
+        return None  # fewer packs per thread would do
+    one = InTurn(warps, blocks, own, rows, masked, WARP * warps, 0)
+    shared = one.shared_bytes + PARTS_BYTES * (warps * blocks + 1)
+    resident = device.resident_blocks(one.block, 40 + 8 * masked + 4 * own, shared)
+    return replace(one, resident=resident) if resident else None
+
+
+def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantities:
+    """For the cost function. A thread that shifts gamma and beta waits for those of each pack, else for all at once."""
+    rows, _ = case.rows_columns()
+    itemsize, warps, blocks = dtypes.itemsize(case.dtype), choice.block // WARP, choice.groups * choice.blocks
+    nbytes, turns = case.elements * itemsize, max(1.0, rows / choice.groups)
+    return Quantities(
+        **of_device(device),
+        moved_bytes=2 * nbytes,
+        stretch_bytes=nbytes,
+        blocks=blocks,
+        resident=choice.resident * (CLUSTERED if choice.blocks >= LONG else 1),
+        access_bytes=WARP * PACK,
+        block_warps=warps,
+        barriers=turns * log2(1 + warps),
+        cluster=choice.blocks,
+        warps=blocks * warps,
+        elements=rows * choice.blocks * warps * choice.packs * (PACK // itemsize),
+        half=float(itemsize < 4),
+        turns=turns,
+        weights=choice.packs if choice.masked else 1,
+    )
+
+
+def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
+    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    grid = choice.groups * choice.blocks
+    if grid > device.max_grid[0]:
+        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {grid}")
+    launch = Launch(
+        f"{name}_{dtypes.suffix(case.dtype)}",
+        (grid, 1, 1),
+        (choice.block, 1, 1),
+        (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
+        shared_bytes=choice.shared_bytes,
+    )
+    constants: dict[str, str | int] = {
+        "TECHNIQUE": "HELD",
+        "IN_TURN": 1,
+        "ITEM_BYTES": dtypes.itemsize(case.dtype),
+        "BLOCK": choice.block,
+        "RESIDENT": choice.resident,
+        "HINT": choice.hint,
+        "PACKS": choice.packs,
+        "MASKED": int(choice.masked),
+        "WARPS": choice.warps,
+        "BLOCKS": choice.blocks,
+    }
+    turns = -(-rows // choice.groups)
+    reason = f"{choice.blocks} blocks" if choice.blocks > 1 else "a block"
+    reason = f"{reason} of {choice.warps} warps for {turns} rows in turn, {choice.packs} packs of 16 bytes per thread"
+    return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))
