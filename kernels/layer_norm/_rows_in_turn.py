@@ -20,7 +20,7 @@ PACKS = {1: (3, 5, 7), 2: (7, 9), 8: (7, 9), 16: (7, 9)}
 PACKS_OF_ONE = 2, 3, 5
 # Rows that a group takes: the more, the less do gamma and beta cost; the fewer, the more evenly do groups end.
 TURNS = 4, 6
-LONG = 8  # blocks: aligned rows of fewer gain nothing from turns
+LONG = 8  # blocks: with fewer, turns gain only where instructions bound the time, which they save
 CLUSTERED = 7 / 8  # of the multiprocessors, that clusters of LONG blocks or more fill: the blocks of one are neighbours
 MOST_WARPS = 16  # per row in a block
 MOST_HELD = 1.13, 1.7  # places for packs, for each that a row has: where groups take several rows, and one each
@@ -47,10 +47,11 @@ class InTurn:
 
 
 def rows_in_turn(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[InTurn]:
-    """Choices for rows that begin anywhere. Of aligned ones for long rows, and for so few that each group takes one:
-    then gamma and beta are loaded while x is."""
+    """Choices for long rows, for shorter ones of half types that begin anywhere, and for so few aligned ones that each
+    group takes one: then gamma and beta are loaded while x is."""
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
     unit = PACK // itemsize if masked else 1  # rows so far apart begin at the same element of a pack
+    least = 1 if masked and itemsize < 4 else LONG
     hint = int(evicts_first(rows * columns * itemsize, device))
     for blocks, own in product(PACKS, sorted({*PACKS_OF_ONE, *chain(*PACKS.values())})):
         one = _of_size(rows, packs, blocks, own, masked, device)
@@ -60,7 +61,7 @@ def rows_in_turn(rows: int, columns: int, itemsize: int, device: DevicePropertie
         idle = one.block * blocks * own / packs
         if resident_at_once and not masked and own in PACKS_OF_ONE and idle <= MOST_HELD[1]:
             yield replace(one, hint=hint)
-        elif not resident_at_once and (masked or blocks >= LONG) and own in PACKS[blocks] and idle <= MOST_HELD[0]:
+        elif not resident_at_once and blocks >= least and own in PACKS[blocks] and idle <= MOST_HELD[0]:
             for turns in TURNS if masked else TURNS[1:]:
                 yield replace(one, hint=hint, groups=-(-rows // (turns * unit)) * unit)
 
