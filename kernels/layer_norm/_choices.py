@@ -30,8 +30,8 @@ from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
 # masked; whole rows per thread: the addresses of gamma and beta, and those of row_weights.
 WEIGHT_REGISTERS, STAGED_REGISTERS = 8, 8
 FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be: they are worth more than registers
-# Instructions for a masked pack in those for another, because gamma and beta are shifted for every row: the simulator
-# counts 43 per element of 8190 x 4097 bfloat16, and 26 per element of 8192 x 4096.
+# Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
+# of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
