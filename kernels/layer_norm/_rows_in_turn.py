@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, product
 from math import log2
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
@@ -18,6 +17,7 @@ from ..softmax_family.row_techniques import most_packs
 # Packs per thread, by blocks per row: where groups take several rows, and where each takes one.
 PACKS = {1: (3, 5, 7), 2: (7, 9), 8: (7, 9), 16: (7, 9)}
 PACKS_OF_ONE = 2, 3, 5
+SIZES = [(blocks, own) for blocks in PACKS for own in sorted({*PACKS_OF_ONE, *PACKS[blocks]})]
 # Rows that a group takes: the more, the less do gamma and beta cost; the fewer, the more evenly do groups end.
 TURNS = 4, 6
 LONG = 8  # blocks: with fewer, turns gain only where instructions bound the time, which they save
@@ -53,7 +53,7 @@ def rows_in_turn(rows: int, columns: int, itemsize: int, device: DevicePropertie
     unit = PACK // itemsize if masked else 1  # rows so far apart begin at the same element of a pack
     least = 1 if masked and itemsize < 4 else LONG
     hint = int(evicts_first(rows * columns * itemsize, device))
-    for blocks, own in product(PACKS, sorted({*PACKS_OF_ONE, *chain(*PACKS.values())})):
+    for blocks, own in SIZES:
         one = _of_size(rows, packs, blocks, own, masked, device)
         if one is None:
             continue
