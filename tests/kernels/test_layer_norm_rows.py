@@ -204,6 +204,7 @@ RUNS = [
     ((3, 3000), "float32", LongRows(3, 756, 4, False, 64, 4)),  # co-resident groups
     ((3, 5001), "bfloat16", LongRows(2, 1000, 6, True, 64, 4)),
     ((37, 1025), "float32", in_turn(2, 1, 5, 4, True)),  # rows in turn, each block up to ten
+    ((37, 1023), "float32", in_turn(2, 1, 5, 4, True)),  # rows of which some end in the last pack but one of a thread
     ((19, 1537), "float16", in_turn(2, 1, 4, 8, True)),
     ((37, 2049), "bfloat16", in_turn(2, 2, 3, 8, True)),  # clusters
     ((5, 4001), "float16", in_turn(2, 4, 2, 8, True)),  # of which some have no row
