@@ -14,17 +14,24 @@ from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 from ..softmax_family.row_techniques import most_packs
 
-# Packs per thread, by blocks per row: where groups take several rows, and where each takes one.
+# Trials behind these numbers: results/h200/trials.yaml. Packs per thread, by blocks per row: where groups take several
+# rows, and where each takes one.
 PACKS = {1: (3, 5, 7), 2: (7, 9), 8: (7, 9), 16: (7, 9)}
 PACKS_OF_ONE = 2, 3, 5
 SIZES = [(blocks, own) for blocks in PACKS for own in sorted({*PACKS_OF_ONE, *PACKS[blocks]})]
 # Rows that a group takes: the more, the less do gamma and beta cost; the fewer, the more evenly do groups end.
 TURNS = 4, 6
-LONG = 8  # blocks: with fewer, turns gain only where instructions bound the time, which they save
-CLUSTERED = 7 / 8  # of the multiprocessors, that clusters of LONG blocks or more fill: the blocks of one are neighbours
+LONG = 8  # blocks per row. With fewer, turns save instructions but no time, unless these took longer than memory
+CLUSTERED = (
+    7 / 8
+)  # share of the multiprocessors that clusters of LONG blocks or more fill, for their blocks are neighbours
 MOST_WARPS = 16  # per row in a block
-MOST_HELD = 1.13, 1.7  # places for packs, for each that a row has: where groups take several rows, and one each
+MOST_SPARE = (
+    0.13,
+    0.7,
+)  # packs that threads could hold beyond the row's, as a share: in groups of several rows, and of one
 PARTS_BYTES = 16  # of shared memory for each warp of a row
+REGISTERS, MASKED_REGISTERS = 40, 8  # of a thread, besides its packs
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,8 @@ class InTurn:
 
 
 def rows_in_turn(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[InTurn]:
-    """Choices for long rows, for shorter ones of half types that begin anywhere, and for so few aligned ones that each
-    group takes one: then gamma and beta are loaded while x is."""
+    """Choices for long rows and for shorter ones of half types that begin anywhere. Also for aligned rows if all are
+    resident at once: each is then a group, which loads gamma and beta while it loads x."""
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
     unit = PACK // itemsize if masked else 1  # rows so far apart begin at the same element of a pack
     least = 1 if masked and itemsize < 4 else LONG
@@ -58,10 +65,10 @@ def rows_in_turn(rows: int, columns: int, itemsize: int, device: DevicePropertie
         if one is None:
             continue
         resident_at_once = rows * blocks <= one.resident * device.multiprocessors
-        idle = one.block * blocks * own / packs
-        if resident_at_once and not masked and own in PACKS_OF_ONE and idle <= MOST_HELD[1]:
+        spare = one.block * blocks * own / packs - 1
+        if resident_at_once and not masked and own in PACKS_OF_ONE and spare <= MOST_SPARE[1]:
             yield replace(one, hint=hint)
-        elif not resident_at_once and blocks >= least and own in PACKS[blocks] and idle <= MOST_HELD[0]:
+        elif not resident_at_once and blocks >= least and own in PACKS[blocks] and spare <= MOST_SPARE[0]:
             for turns in TURNS if masked else TURNS[1:]:
                 yield replace(one, hint=hint, groups=-(-rows // (turns * unit)) * unit)
 
@@ -76,7 +83,7 @@ def _of_size(rows: int, packs: int, blocks: int, own: int, masked: bool, device:
         return None  # fewer packs per thread would do
     one = InTurn(warps, blocks, own, rows, masked, WARP * warps, 0)
     shared = one.shared_bytes + PARTS_BYTES * (warps * blocks + 1)
-    resident = device.resident_blocks(one.block, 40 + 8 * masked + 4 * own, shared)
+    resident = device.resident_blocks(one.block, REGISTERS + MASKED_REGISTERS * masked + 4 * own, shared)
     return replace(one, resident=resident) if resident else None
 
 
@@ -129,5 +136,6 @@ def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties
     }
     turns = -(-rows // choice.groups)
     reason = f"{choice.blocks} blocks" if choice.blocks > 1 else "a block"
-    reason = f"{reason} of {choice.warps} warps for {turns} rows in turn, {choice.packs} packs of 16 bytes per thread"
+    reason += f" of {choice.warps} warps " + (f"for {turns} rows in turn" if turns > 1 else "per row")
+    reason += f", {choice.packs} packs of 16 bytes per thread beside gamma and beta in shared memory"
     return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))

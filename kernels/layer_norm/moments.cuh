@@ -110,6 +110,7 @@ __device__ __forceinline__ const uint4& again(uint4& pack) {
   return pack;
 }
 
+// Calls use(value) for all elements of a pack.
 template <typename T, typename Use>
 __device__ __forceinline__ void each_of_pack(const uint4& pack, Use use) {
 #pragma unroll
@@ -238,6 +239,7 @@ __device__ __forceinline__ void load_weights(uint4 (&found)[2], const Weights<T>
   }
 }
 
+// The results of a pack, from those of gamma and beta that go with it.
 template <typename T>
 __device__ __forceinline__ void normalised(const uint4& pack, RowNorm norm, const uint4& gamma, const uint4& beta,
                                            float* results) {

@@ -90,7 +90,7 @@ struct PacksInTurn {
         copy_ahead(place(BETA, k), weights.beta + column(k));
       }
     } else {
-      constexpr int Together = 3;  // packs under way: of all, the compiler would have to keep eight registers for each
+      constexpr int Together = 3;  // packs under way at once; each takes 16 registers
 #pragma unroll 1
       for (int first = 0; first < Packs; first += Together) {
         uint4 parts[Together][2][2], found[2];
