@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from math import log2
 
 from kernelbench import Case, Constant, CostModel, DeviceProperties, dtypes
 from ..softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
 from ..softmax_family.cost import Quantities, fastest, predicted_seconds
 from ..softmax_family.hardware import PACK, WARP
-from ..softmax_family.quantities import of_device, of_rows
+from ..softmax_family.quantities import of_rows
 from ..softmax_family.row_candidates import row_candidates
 from ..softmax_family.row_plans import MAX_COLUMNS
 from ..softmax_family.row_techniques import (
@@ -23,7 +22,7 @@ from ..softmax_family.row_techniques import (
     StagedLanes,
     hinted,
 )
-from ._long_rows import LongRows, long_rows
+from ._long_rows import LongRows, long_rows, of_long_rows
 from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
 
 # Registers per thread in addition to those of softmax: a pack of gamma and one of beta, or two of each if packs are
@@ -110,42 +109,23 @@ def staged_lanes(columns: int, itemsize: int, device: DeviceProperties) -> Stage
     return StagedLanes(lanes, elements, warp_rows * lanes // WARP, resident=max(1, resident))
 
 
-def _weights(choice: Choice | LongRows) -> int:
+def _weights(choice: Choice) -> int:
     """Packs of gamma, and as many of beta, that a thread loads. The weights of a masked pack lie in two packs."""
     if isinstance(choice, Held):
         return (choice.packs * choice.rows + choice.shared_packs) * (1 + choice.masked)
-    if isinstance(choice, LongRows):
-        return choice.packs * (1 + choice.masked)
     return 2 * choice.packs if isinstance(choice, Split) else 0  # each of Split's packs may be masked
 
 
 def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quantities:
     if isinstance(choice, InTurn):
         return of_in_turn(choice, case, device)
-    if not isinstance(choice, LongRows):
-        found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
-        if isinstance(choice, Held) and choice.masked:
-            found = replace(found, elements=MASKED_WORK * found.elements)
-        # Lanes take their rows one after another, each with two sums.
-        return replace(found, barriers=2 * choice.group) if isinstance(choice, StagedLanes) else found
-    rows, _ = case.rows_columns()
-    itemsize, warps, blocks = dtypes.itemsize(case.dtype), choice.block // WARP, rows * choice.chunks
-    nbytes = case.elements * itemsize
-    return Quantities(
-        **of_device(device),
-        moved_bytes=2 * nbytes,
-        stretch_bytes=nbytes,
-        blocks=blocks,
-        resident=choice.resident,
-        access_bytes=WARP * PACK,
-        block_warps=warps,
-        barriers=log2(1 + warps),
-        waiting=1,
-        warps=blocks * warps,
-        elements=blocks * warps * choice.packs * (PACK // itemsize),
-        half=float(itemsize < 4),
-        weights=_weights(choice),
-    )
+    if isinstance(choice, LongRows):
+        return of_long_rows(choice, case, device)
+    found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
+    if isinstance(choice, Held) and choice.masked:
+        found = replace(found, elements=MASKED_WORK * found.elements)
+    # Lanes take their rows one after another, each with two sums.
+    return replace(found, barriers=2 * choice.group) if isinstance(choice, StagedLanes) else found
 
 
 MODEL = CostModel("layer_norm", CONSTANTS, quantities, predicted_seconds)

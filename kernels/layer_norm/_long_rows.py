@@ -1,76 +1,142 @@
-"""Long rows that co-resident groups of blocks hold: their sizes, and the launch of layer_norm/long_rows.cuh."""
+"""Long rows through a pipeline of blocks that wait for each other: their sizes, and the launch of layer_norm/long_rows.cuh."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd, log2
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from ..common.launch_helpers import evicts_first
-from ..softmax_family.axis_plans import LOADING_SHARE
-from ..softmax_family.hardware import PACK
+from ..softmax_family.cost import Quantities
+from ..softmax_family.hardware import PACK, WARP
+from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
+from ..softmax_family.row_techniques import most_packs
 
-MOST_GROUPS = 1024  # each has a counter
-LEAST_PACKS = 2**14  # of a row: shorter ones are held by clusters of small blocks
-BLOCK = 256  # threads
-PACKS = 4, 8  # per thread: on long rows of an H100, either takes up to 14 % less time than the other
-PARTS_BYTES = 8  # of a chunk's moments
+# Trials behind these numbers: results/h200/trials.yaml.
+LEAST_PACKS = 2**12  # of a row: shorter ones are held by blocks and clusters
+MOST_BLOCKS = 512  # each has a place for its letters
+GROUPS = 32, 16, 8, 4, 2, 1
+MOST_SIZES = 2  # of GROUPS: the more groups, the longer is a turn and the better does it hide the exchange
+PACKS = 3, 6, 7  # per thread
+WARPS = 6, 24  # that hold elements, least and most
+SLOTS = 4, 7  # least and most
+AHEAD = 4  # turns, at most; at least two rows are under way
+EXCHANGING = 2  # warps
+PARTS_BYTES = 8  # of the moments of a warp or block
+REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
 
 
 @dataclass(frozen=True)
 class LongRows:
-    """The constants of long_rows.cuh."""
+    """The constants of long_rows.cuh. A multiprocessor has one block."""
 
+    warps: int  # that hold elements
+    blocks: int  # per row: a group
     packs: int  # per thread
-    chunk: int  # elements of a row per block
-    chunks: int
+    slots: int  # rows in shared memory
+    ahead: int  # turns between a row's sums and its results
+    groups: int
     masked: bool  # rows begin anywhere
+    kept: bool  # gamma and beta stay in registers
     block: int  # threads
-    resident: int  # blocks per multiprocessor
     hint: int = 0
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic, per block."""
+        return self.slots * self.packs * self.warps * WARP * PACK
 
 
 def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[LongRows]:
-    """A choice for each of PACKS, but where rows are short or too many, or a group would not be resident as a whole."""
-    if columns * itemsize < LEAST_PACKS * PACK or rows > MOST_GROUPS:
+    """For each of PACKS choices of the most groups of which the slots have room. If no group of rows that begin at the
+    same element of a pack has room, rows of a group begin at any, and gamma and beta are shifted for each."""
+    masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
+    if packs < LEAST_PACKS:
         return
-    masked, per_pack = columns * itemsize % PACK != 0, PACK // itemsize
-    for packs in PACKS:
-        most = (packs * BLOCK - masked) * per_pack
-        chunk = -(-columns // (-(-columns // most) * per_pack)) * per_pack
-        chunks = -(-columns // chunk)
-        shared = PARTS_BYTES * (chunks + BLOCK // device.warp_size)
-        resident = device.resident_blocks(BLOCK, 32 + 16 * masked + 4 * packs, shared)
-        if 2 * chunks <= resident * device.multiprocessors:
-            hint = int(evicts_first(rows * columns * itemsize, device))
-            yield LongRows(packs, chunk, chunks, masked, BLOCK, resident, hint)
+    unit = PACK // gcd(PACK, columns * itemsize)  # rows so far apart begin at the same element of a pack
+    hint = int(evicts_first(rows * columns * itemsize, device))
+    for kept in (True, False) if masked else (True,):
+        groups = [one for one in GROUPS if one < rows and (not kept or one % unit == 0)]
+        sizes = [[_of_size(packs, one, own, masked, kept, device) for one in groups] for own in PACKS]
+        found = [one for each in sizes for one in [one for one in each if one is not None][:MOST_SIZES]]
+        if found:
+            yield from (replace(one, hint=hint) for one in found)
+            return
+
+
+def _of_size(
+    packs: int, groups: int, own: int, masked: bool, kept: bool, device: DeviceProperties
+) -> LongRows | None:
+    """The choice for rows of so many packs by `groups` groups, `own` packs per thread; None if it does not fit."""
+    blocks = device.multiprocessors // groups
+    if blocks == 0 or blocks * groups > MOST_BLOCKS:
+        return None
+    warps = -(-packs // (WARP * blocks * own))
+    if not WARPS[0] <= warps <= WARPS[1] or WARP * warps * blocks * (own - 1) >= packs:
+        return None  # in the latter case fewer packs per thread would do
+    for slots in range(SLOTS[1], SLOTS[0] - 1, -1):
+        ahead = min(AHEAD, slots - 2)
+        one = LongRows(warps, blocks, own, slots, ahead, groups, masked, kept, WARP * (warps + EXCHANGING))
+        shared = one.shared_bytes + PARTS_BYTES * (blocks + 2 * warps + 2)
+        if device.resident_blocks(one.block, REGISTERS[masked] + 12 * own, shared):
+            return one
+    return None
+
+
+def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quantities:
+    """For the cost function."""
+    rows, _ = case.rows_columns()
+    itemsize, blocks = dtypes.itemsize(case.dtype), choice.groups * choice.blocks
+    nbytes, turns = case.elements * itemsize, rows / choice.groups
+    return Quantities(
+        **of_device(device),
+        moved_bytes=2 * nbytes,
+        stretch_bytes=nbytes,
+        blocks=blocks,
+        resident=1,
+        access_bytes=WARP * PACK,
+        block_warps=choice.warps,
+        barriers=turns * log2(1 + choice.warps),
+        waiting=1,
+        warps=blocks * choice.warps,
+        elements=rows * choice.blocks * choice.warps * choice.packs * (PACK // itemsize),
+        half=float(itemsize < 4),
+        turns=turns,
+        weights=choice.packs if choice.masked else 1,
+    )
 
 
 def long_rows_plan(
     name: str, choice: LongRows, case: Case, device: DeviceProperties, given: EntryArguments
 ) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    loading = max(1, int(choice.resident * device.multiprocessors * LOADING_SHARE))
-    sizes = (Scalar("int64", rows), Scalar("int32", columns), Scalar("int32", choice.chunk), Scalar("int32", loading))
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
-        (rows * choice.chunks, 1, 1),
+        (choice.groups * choice.blocks, 1, 1),
         (choice.block, 1, 1),
-        (*given.arrays, "parts", *sizes, *given.scalars),
-        shared_bytes=PARTS_BYTES * choice.chunks,
-        co_resident=choice.chunks,
+        (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
+        shared_bytes=choice.shared_bytes,
+        co_resident=choice.blocks,
     )
     constants: dict[str, str | int] = {
         "TECHNIQUE": "LONG_ROWS",
         "ITEM_BYTES": dtypes.itemsize(case.dtype),
         "BLOCK": choice.block,
-        "RESIDENT": choice.resident,
+        "RESIDENT": 1,
         "HINT": choice.hint,
         "PACKS": choice.packs,
         "MASKED": int(choice.masked),
-        "MOST_GROUPS": MOST_GROUPS,
+        "WARPS": choice.warps,
+        "BLOCKS": choice.blocks,
+        "SLOTS": choice.slots,
+        "AHEAD": choice.ahead,
+        "KEPT": int(choice.kept),
+        "MOST_BLOCKS": MOST_BLOCKS,
     }
-    reason = f"a co-resident group of {choice.chunks} blocks holds a row in registers"
-    scratch = (("parts", PARTS_BYTES * rows * choice.chunks),)
-    return LaunchPlan((launch,), tuple(constants.items()), scratch, (reason,))
+    turns = -(-rows // choice.groups)
+    groups = f"{choice.groups} groups" if choice.groups > 1 else "one group"
+    reason = f"{groups} of {choice.blocks} blocks of {choice.block // WARP} warps, for {turns} rows in turn"
+    reason += f": {choice.slots} of these are in shared memory"
+    return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))

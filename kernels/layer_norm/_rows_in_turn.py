@@ -14,22 +14,16 @@ from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 from ..softmax_family.row_techniques import most_packs
 
-# Trials behind these numbers: results/h200/trials.yaml. Packs per thread, by blocks per row: where groups take several
-# rows, and where each takes one.
-PACKS = {1: (3, 5, 7), 2: (7, 9), 8: (7, 9), 16: (7, 9)}
-PACKS_OF_ONE = 2, 3, 5
-SIZES = [(blocks, own) for blocks in PACKS for own in sorted({*PACKS_OF_ONE, *PACKS[blocks]})]
+# Trials behind these numbers: results/h200/trials.yaml. Blocks per row, and for these packs per thread: of half types
+# that begin anywhere, several rows per group; of others, one.
+SEVERAL = [(1, 3), (1, 5), (1, 7), (2, 7), (2, 9)]
+ONE = [(blocks, own) for blocks in (1, 2, 8, 16) for own in (2, 3, 5)]
 # Rows that a group takes: the more, the less do gamma and beta cost; the fewer, the more evenly do groups end.
 TURNS = 4, 6
-LONG = 8  # blocks per row. With fewer, turns save instructions but no time, unless these took longer than memory
-CLUSTERED = (
-    7 / 8
-)  # share of the multiprocessors that clusters of LONG blocks or more fill, for their blocks are neighbours
+LARGE = 8  # blocks of a cluster; such clusters fill less of the GPU, for their blocks are neighbours
+CLUSTERED = 7 / 8  # share of the multiprocessors that they fill
 MOST_WARPS = 16  # per row in a block
-MOST_SPARE = (
-    0.13,
-    0.7,
-)  # packs that threads could hold beyond the row's, as a share: in groups of several rows, and of one
+SPARE_OF_SEVERAL, SPARE_OF_ONE = 0.13, 0.7  # packs that threads could hold beyond the row's, at most, as a share of these
 PARTS_BYTES = 16  # of shared memory for each warp of a row
 REGISTERS, MASKED_REGISTERS = 40, 8  # of a thread, besides its packs
 
@@ -54,22 +48,23 @@ class InTurn:
 
 
 def rows_in_turn(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[InTurn]:
-    """Choices for long rows and for shorter ones of half types that begin anywhere. Also for aligned rows if all are
-    resident at once: each is then a group, which loads gamma and beta while it loads x."""
+    """Choices for many rows of half types that begin anywhere. Also for aligned rows if all are resident at once: each is
+    then a group, which loads gamma and beta while it loads x."""
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
-    unit = PACK // itemsize if masked else 1  # rows so far apart begin at the same element of a pack
-    least = 1 if masked and itemsize < 4 else LONG
+    if masked and itemsize == 4:
+        return  # instructions are not what these wait for
+    unit = PACK // itemsize  # rows so far apart begin at the same element of a pack
     hint = int(evicts_first(rows * columns * itemsize, device))
-    for blocks, own in SIZES:
+    for blocks, own in SEVERAL if masked else ONE:
         one = _of_size(rows, packs, blocks, own, masked, device)
         if one is None:
             continue
         resident_at_once = rows * blocks <= one.resident * device.multiprocessors
         spare = one.block * blocks * own / packs - 1
-        if resident_at_once and not masked and own in PACKS_OF_ONE and spare <= MOST_SPARE[1]:
+        if resident_at_once and not masked and spare <= SPARE_OF_ONE:
             yield replace(one, hint=hint)
-        elif not resident_at_once and blocks >= least and own in PACKS[blocks] and spare <= MOST_SPARE[0]:
-            for turns in TURNS if masked else TURNS[1:]:
+        elif not resident_at_once and masked and spare <= SPARE_OF_SEVERAL:
+            for turns in TURNS:
                 yield replace(one, hint=hint, groups=-(-rows // (turns * unit)) * unit)
 
 
@@ -97,7 +92,7 @@ def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantiti
         moved_bytes=2 * nbytes,
         stretch_bytes=nbytes,
         blocks=blocks,
-        resident=choice.resident * (CLUSTERED if choice.blocks >= LONG else 1),
+        resident=choice.resident * (CLUSTERED if choice.blocks >= LARGE else 1),
         access_bytes=WARP * PACK,
         block_warps=warps,
         barriers=turns * log2(1 + warps),

@@ -1,75 +1,165 @@
-// Layer norm of long rows by co-resident groups: the blocks of a group hold a chunk each of one row, and exchange moments
-// through global memory; see softmax_family/tickets.cuh.
-//   x, y     T [rows, columns], row-major; must not overlap
-//   parts    Moments [rows, chunks], written and read once
-//   Packs    packs of 16 bytes per thread, in registers
+// Layer norm of long rows through a pipeline. Each multiprocessor has one block. The blocks of a group have the same columns of
+// every row that the group takes. While they store the results of one row, they sum up a later one, and load still later ones.
+//   x, y     T [rows, columns], row-major, beginning at the same element of a pack; must not overlap
+//   Warps    of a block that hold elements. Two more exchange moments between blocks, through global memory
+//   Blocks   per row: a group, which must be resident as a whole
+//   Packs    packs of 16 bytes per thread and row;  Slots: rows in shared memory
+//   Ahead    turns between a row's sums and its results, which hide the exchange
 //   Masked   rows begin anywhere; else at multiples of 16 bytes
-//   chunk    elements per block, whole packs: at most Block * Packs of them, less one if Masked
-//   launch   block Block, grid chunks * rows, rows at most MOST_GROUPS; chunks Moments of dynamic shared memory; `loading`:
-//            blocks that load at once
-//   moves    each element is read once and written once, gamma and beta once per row
+//   Kept     a thread keeps gamma and beta in registers; if Masked, the rows of a group must begin at the same element of a pack
+//   needs    a row reaches into at most 32 * Warps * Blocks * Packs packs, and into more than with one pack less per thread
+//   launch   block 32 * (Warps + 2), grid groups * Blocks, at most MOST_BLOCKS; one launch at a time.
+//            32 * Warps * Packs * Slots * 16 bytes of dynamic shared memory
+//   moves    each element is read once and written once, gamma and beta once per group, or, unless Kept, once per row
 #pragma once
-#include "layer_norm/rows.cuh"
-#include "softmax_family/tickets.cuh"
+#include "layer_norm/rows_in_turn.cuh"
 
-struct LongRows {
-  static constexpr int Units = MOST_GROUPS;
-};
+// ---- Letters: the moments that a block sends to its group ----
 
-template <int Block, int Packs, int Hint, bool Masked, typename T>
+constexpr int LETTERS = 8;  // turns
+// {mean, tag} and {squares, tag}; memory has each of these two whole, or not yet. No other turn, of any launch, has that tag.
+__device__ ulonglong2 letters[LETTERS][MOST_BLOCKS];
+__device__ unsigned tags_used, blocks_ended;
+
+__device__ __forceinline__ void send_letter(ulonglong2* place, const Moments& own, unsigned tag) {
+  const unsigned long long upper = static_cast<unsigned long long>(tag) << 32;
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(place)),
+               "l"(upper | __float_as_uint(own.mean)), "l"(upper | __float_as_uint(own.squares))
+               : "memory");
+}
+
+// Waits for the letters of all blocks of a group, and puts what they say into shared memory; by all lanes of a warp.
+template <int Blocks>
+__device__ __forceinline__ void await_letters(Moments* found, const ulonglong2* places, unsigned tag) {
+  constexpr int Each = (Blocks + WARP_SIZE - 1) / WARP_SIZE;
+  const int lane = threadIdx.x % WARP_SIZE;
+  ulonglong2 letter[Each];
+  bool there[Each] = {}, all;
+  do {
+    all = true;
+#pragma unroll
+    for (int i = 0; i < Each; ++i)
+      if (!there[i])
+        asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(letter[i].x), "=l"(letter[i].y)
+                     : "l"(__cvta_generic_to_global(places + min(lane + i * WARP_SIZE, Blocks - 1)))
+                     : "memory");
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      there[i] = static_cast<unsigned>(letter[i].x >> 32) == tag && static_cast<unsigned>(letter[i].y >> 32) == tag;
+      all &= there[i];
+    }
+  } while (!all);
+#pragma unroll
+  for (int i = 0; i < Each; ++i)
+    if (lane + i * WARP_SIZE < Blocks)
+      found[lane + i * WARP_SIZE] = {__uint_as_float(static_cast<unsigned>(letter[i].x)),
+                                     __uint_as_float(static_cast<unsigned>(letter[i].y))};
+  __syncwarp();  // the moments of all blocks are there
+}
+
+// ---- Copies into shared memory, row by row ----
+
+__device__ __forceinline__ void end_of_row_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for all rows but the last `Rows` that were begun.
+template <int Rows>
+__device__ __forceinline__ void await_rows_but() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Rows) : "memory");
+#endif
+}
+
+// ---- The pipeline ----
+
+template <int Warps, int Blocks, int Packs, int Slots, int Ahead, int Hint, bool Masked, bool Kept, typename T>
 __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
-                                                     Moments* parts, long long rows, int columns, int chunk, int loading) {
-  constexpr int N = PER_PACK<T>, Warps = Block / WARP_SIZE;
-  if (!in_packs<Masked>(x, y, weights, columns)) return layer_norm_by_elements(x, weights, y, rows, columns);
+                                                     long long rows, int columns) {
+  static_assert(Slots > Ahead + 1, "a row is under way");
+  // A block sends a letter when all others have sent that of Ahead turns before, and have read all those of 2 * Ahead before.
+  static_assert(LETTERS >= 2 * Ahead, "a letter is read before its place is used again");
+  constexpr int N = PER_PACK<T>, Threads = Warps * WARP_SIZE, Parts = Warps * Blocks;
+  if (!in_packs<Masked>(x, y, weights, columns) || shift_of(x) != shift_of(y))
+    return layer_norm_by_elements(x, weights, y, rows, columns);
 
-  __shared__ Moments warp_parts[Warps];
-  extern __shared__ float2 row_parts[];  // [chunks]
+  __shared__ Moments warp_parts[2][Warps], block_parts[Blocks];
+  __shared__ RowNorm norms[2];
   const int thread = threadIdx.x, warp = thread / WARP_SIZE, lane = thread % WARP_SIZE;
-  const unsigned chunks = (columns + chunk - 1) / chunk, ticket = take_ticket<LongRows>(gridDim.x);
-  if (thread == 0) await_loads<LongRows>(ticket, loading);
-  __syncthreads();  // the chunk may be loaded
-  const unsigned row = ticket / chunks, part = ticket % chunks;
-  const int start = part * chunk, elements = min(chunk, columns - start);
-  const long long offset = static_cast<long long>(row) * columns + start;
-  const int shift = Masked ? shift_of(x + offset) : 0;
+  const bool holds = warp < Warps, sends = warp == Warps, receives = warp == Warps + 1;
+  const int rank = blockIdx.x % Blocks, group = blockIdx.x / Blocks, groups = gridDim.x / Blocks;
+  const int turns = static_cast<int>((rows - group + groups - 1) / groups);
+  const auto row_of = [=](int turn) { return static_cast<long long>(turn) * groups + group; };
+  const auto shift_in = [=](int turn) { return Masked ? shift_of(x + row_of(turn) * columns) : 0; };
+  using Own = PacksInTurn<Threads, Packs, Parts * WARP_SIZE, Masked, T>;
+  const auto own_in = [=](int turn) { return Own{rank * Threads + thread, columns, shift_in(turn)}; };
 
-  // load
-  uint4 held[Packs];
-  load_chunk<Block, Packs, Hint>(held, x + offset, elements, Matrix<T>{x, x + rows * columns});
-
-  // reduce: moments of the chunk, then of all chunks
-  const Moments of_warp = warp_moments(elements_of<Warps, N>(warp, elements, shift), [&](auto use) {
+  unsigned tags = 0;
+  uint4 kept[Packs][2];  // gamma and beta
+  if (holds) {
+#pragma unroll
+    for (int turn = 0; turn < Slots - Ahead; ++turn) {
+      if (turn < turns) own_in(turn).start_loads(x, row_of(turn), rows, turn);
+      end_of_row_copies();
+    }
+    const Own own = own_in(0);
 #pragma unroll
     for (int k = 0; k < Packs; ++k)
-      each_in_row<Masked, T>(again<T>(held[k]), (k * Block + thread) * N - shift, elements, use);
-  });
-  if (lane == 0) warp_parts[warp] = of_warp;
-  __syncthreads();  // every warp's part is there
-  float2* of_row = reinterpret_cast<float2*>(parts) + static_cast<long long>(row) * chunks;
-  if (warp == 0) {
-    const auto elements_of_warp = [=](int i) { return elements_of<Warps, N>(i, elements, shift); };
-    const Moments own = warp_all_join<LANES_FOR<Warps>>(warp_parts, Warps, elements, elements_of_warp);
-    if (lane == 0) __stcg(of_row + part, make_float2(own.mean, own.squares));
+      if (Kept && own.exists(k)) load_weights<Masked>(kept[k], weights, own.column(k), columns);
+  } else {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(tags) : "l"(&tags_used) : "memory");
   }
-  if (thread == 0) count_load<LongRows>(gridDim.x);
-  count_tile<LongRows>(row);
-  if (thread == 0) await_state<LongRows>(row, chunks);
-  __syncthreads();  // all blocks of the group have written
-  for (int i = thread; i < static_cast<int>(chunks); i += Block) row_parts[i] = __ldcg(of_row + i);
-  __syncthreads();  // the parts are in shared memory
-  if (thread == 0) release_unit<LongRows>(row, 2 * chunks - 1);
-  const auto elements_of_chunk = [=](int i) { return min(chunk, columns - i * chunk); };
-  const Moments all = warp_all_join(reinterpret_cast<const Moments*>(row_parts), chunks, columns, elements_of_chunk);
-  const RowNorm norm = norm_of<T>(all.mean, all.squares, columns, weights.eps);
 
-  // compute and store
-  const bool packed = !Masked || shift_of(x) == shift_of(y);
+#pragma unroll 1
+  for (int turn = -Ahead; turn < turns; ++turn) {
+    // reduce: each warp has deviations from its own mean
+    const int summed = turn + Ahead, slot = (turn + Slots) % Slots, shift = shift_in(summed);
+    const auto elements_of_warp = [=](int i) { return elements_of<Parts, N>(rank * Warps + i, columns, shift); };
+    if (holds) await_rows_but<Slots - Ahead - 1>();
+    if (holds && summed < turns) {
+      const Own own = own_in(summed);
+      uint4 held[Packs];
 #pragma unroll
-  for (int k = 0; k < Packs; ++k) {
-    const int at = (k * Block + thread) * N - shift;
-    if (at >= elements) continue;
-    float results[N];
-    results_of<Masked>(again<T>(held[k]), start + at, columns, norm, weights, results);
-    store_pack<Hint, Masked>(y + offset, at, elements, packed, results);
+      for (int k = 0; k < Packs; ++k) held[k] = own.exists(k) ? *own.place(summed % Slots, k) : uint4{};
+      const Moments of_warp = own.moments(held, elements_of_warp(warp));
+      if (lane == 0) warp_parts[summed % 2][warp] = of_warp;
+    }
+    __syncthreads();  // of row `summed` all parts are there, and of row `turn` the norm
+
+    if (sends && summed < turns) {
+      const int elements = max(elements_of<Blocks, N * Warps>(rank, columns, shift), 1);
+      const Moments all = warp_all_join<LANES_FOR<Warps>>(warp_parts[summed % 2], Warps, elements, elements_of_warp);
+      if (lane == 0) send_letter(letters[summed % LETTERS] + group * Blocks + rank, all, tags + summed + 1);
+    }
+    if (receives && turn >= -1 && turn + 1 < turns) {
+      const int next = turn + 1, next_shift = shift_in(next);
+      const auto elements_of_block = [=](int i) { return elements_of<Blocks, N * Warps>(i, columns, next_shift); };
+      await_letters<Blocks>(block_parts, letters[next % LETTERS] + group * Blocks, tags + next + 1);
+      const Moments all = warp_all_join<LANES_FOR<Blocks>>(block_parts, Blocks, columns, elements_of_block);
+      if (lane == 0) norms[next % 2] = norm_of<T>(all.mean, all.squares, columns, weights.eps);
+      __syncwarp();  // the letters are read
+    }
+    // compute and store, then load another row into the slot
+    if (holds && turn >= 0) {
+      const Own own = own_in(turn);
+      const RowNorm norm = norms[turn % 2];
+      T* y_row = y + row_of(turn) * columns;
+#pragma unroll
+      for (int k = 0; k < Packs; ++k) {
+        if (!own.exists(k)) continue;
+        if (!Kept) load_weights<Masked>(kept[k], weights, own.column(k), columns);
+        float results[N];
+        normalised<T>(*own.place(slot, k), norm, again<T>(kept[k][0]), again<T>(kept[k][1]), results);
+        own.template store<Hint>(y_row, k, results);
+      }
+    }
+    if (holds && turn + Slots < turns) own_in(turn + Slots).start_loads(x, row_of(turn + Slots), rows, slot);
+    if (holds) end_of_row_copies();
   }
+  // The last block of the launch says which tags are used.
+  if (receives && lane == 0 && atomicInc(&blocks_ended, gridDim.x - 1) == gridDim.x - 1)
+    tags_used = tags + static_cast<unsigned>((rows + groups - 1) / groups);
 }

@@ -32,11 +32,10 @@
 #elif TECHNIQUE == LONG_ROWS
 #include "layer_norm/long_rows.cuh"
 
-#define DEFINE(dtype, T)                                                                                            \
-  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, Moments* parts, long long rows, int columns, \
-                      int chunk, int loading, float eps) {                                                          \
-    layer_norm_long_rows<BLOCK, PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, parts, rows, columns,             \
-                                                         chunk, loading);                                           \
+#define DEFINE(dtype, T)                                                                                               \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {       \
+    layer_norm_long_rows<WARPS, BLOCKS, PACKS, SLOTS, AHEAD, HINT, MASKED, KEPT, T>(x, {gamma, beta, eps}, y, rows,    \
+                                                                                    columns);                          \
   }
 #elif TECHNIQUE == IN_WARP
 #define DEFINE(dtype, T)                                                                                            \

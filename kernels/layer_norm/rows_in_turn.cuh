@@ -59,26 +59,43 @@ struct PacksInTurn {
     return (k > 0 || column(k) >= 0) && (k < Last - 1 || column(k) + N <= columns);
   }
 
-  // A thread reads only what it wrote itself.
-  __device__ __forceinline__ uint4* place(Kind kind, int k) const {
+  // A thread reads only what it wrote itself. `kind`, or the number of a slot for a row.
+  __device__ __forceinline__ uint4* place(int kind, int k) const {
     extern __shared__ uint4 packs[];
     return packs + (kind * Packs + k) * Threads + threadIdx.x;
   }
 
-  __device__ __forceinline__ void start_loads(const T* x, long long row, long long rows) const {
+  __device__ __forceinline__ void start_loads(const T* x, long long row, long long rows, int slot = NEXT) const {
     const T* x_row = x + row * columns;
     if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row touches lies within the matrix
 #pragma unroll
       for (int k = 0; k < Packs; ++k)
-        if (exists(k)) copy_ahead(place(NEXT, k), x_row + column(k));
+        if (exists(k)) copy_ahead(place(slot, k), x_row + column(k));
     } else {
       const Matrix<T> matrix{x, x + rows * columns};
 #pragma unroll 1
       for (int k = 0; k < Packs && column(k) < columns; ++k) {
-        if (matrix.holds(x_row + column(k))) copy_ahead(place(NEXT, k), x_row + column(k));
-        else *place(NEXT, k) = load_part(x_row, column(k), columns);
+        if (matrix.holds(x_row + column(k))) copy_ahead(place(slot, k), x_row + column(k));
+        else *place(slot, k) = load_part(x_row, column(k), columns);
       }
     }
+  }
+
+  // Those of this thread's warp, which has `elements` elements of the row.
+  __device__ __forceinline__ Moments moments(uint4 (&held)[Packs], int elements) const {
+    return warp_moments(elements, [&](auto use) {
+#pragma unroll
+      for (int k = 0; k < Packs; ++k) {
+        if (whole(k)) each_of_pack<T>(again<T>(held[k]), use);
+        else if (Masked && exists(k)) each_in_row<true, T>(held[k], column(k), columns, use);
+      }
+    });
+  }
+
+  template <int Hint>
+  __device__ __forceinline__ void store(T* y_row, int k, const float* results) const {
+    if (whole(k)) store_whole<Hint>(y_row + column(k), pack_of<T>(results));
+    else store_pack<Hint, true>(y_row, column(k), columns, true, results);
   }
 
   __device__ __forceinline__ void load_weights(const Weights<T>& weights) const {
@@ -141,13 +158,7 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
     if (row + groups < rows) own.start_loads(x, row + groups, rows);
 
     // reduce: each warp has deviations from its own mean, so that one exchange suffices
-    const Moments of_warp = warp_moments(elements_of_part(part), [&](auto use) {
-#pragma unroll
-      for (int k = 0; k < Packs; ++k) {
-        if (own.whole(k)) each_of_pack<T>(again<T>(held[k]), use);
-        else if (Masked && own.exists(k)) each_in_row<true, T>(held[k], own.column(k), columns, use);
-      }
-    });
+    const Moments of_warp = own.moments(held, elements_of_part(part));
     const Moments* of_row = parts.exchanged(of_warp, part, turn);
     const Moments all = warp_all_join<LANES_FOR<Parts>>(of_row, Parts, columns, elements_of_part);
 
@@ -160,8 +171,7 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
       float results[N];
       const uint4 gamma = *own.place(Own::GAMMA, k), beta = *own.place(Own::BETA, k);
       normalised<T>(again<T>(held[k]), norm, gamma, beta, results);
-      if (own.whole(k)) store_whole<Hint>(y_row + own.column(k), pack_of<T>(results));
-      else store_pack<Hint, true>(y_row, own.column(k), columns, true, results);
+      own.template store<Hint>(y_row, k, results);
     }
   }
 }

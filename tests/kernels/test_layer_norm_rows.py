@@ -37,6 +37,10 @@ def in_turn(warps, blocks, packs, groups, masked):
     return InTurn(warps, blocks, packs, groups, masked, 32 * warps, 1)
 
 
+def long(warps, blocks, packs, slots, ahead, groups, masked=False, kept=True):
+    return LongRows(warps, blocks, packs, slots, ahead, groups, masked, kept, 32 * (warps + 2))
+
+
 @pytest.mark.parametrize("itemsize", [2, 4])
 @pytest.mark.parametrize("gpu", GPUS)
 def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
@@ -201,8 +205,12 @@ RUNS = [
     ((2, 8000), "bfloat16", Held(32, 2, 8, 2, 0, 1, False, 64, 16)),
     ((3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1)),  # and shared memory
     ((2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
-    ((3, 3000), "float32", LongRows(3, 756, 4, False, 64, 4)),  # co-resident groups
-    ((3, 5001), "bfloat16", LongRows(2, 1000, 6, True, 64, 4)),
+    ((11, 3000), "float32", long(2, 4, 3, 3, 1, 2)),  # a pipeline of co-resident blocks
+    ((37, 5001), "float16", long(2, 4, 3, 4, 2, 8, True)),
+    ((1, 3000), "float16", long(2, 4, 2, 3, 1, 2)),  # of which one group has no row
+    ((23, 4003), "float32", long(3, 3, 4, 5, 1, 4, True)),
+    ((23, 4003), "float32", long(3, 3, 4, 5, 3, 3, True, False)),
+    ((9, 5001), "bfloat16", long(2, 4, 3, 6, 4, 1, True, False)),
     ((37, 1025), "float32", in_turn(2, 1, 5, 4, True)),  # rows in turn, each block up to ten
     ((37, 1023), "float32", in_turn(2, 1, 5, 4, True)),  # rows of which some end in the last pack but one of a thread
     ((19, 1537), "float16", in_turn(2, 1, 4, 8, True)),
@@ -239,7 +247,7 @@ def test_right_on_other_gpus(checked, gpu, columns):
         (129, BY_LANES[129, 4]),
         (3000, Split()),
         (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)),
-        (3000, LongRows(3, 756, 4, False, 64, 4)),
+        (3000, long(2, 4, 3, 3, 1, 2)),
         (1025, in_turn(2, 1, 5, 4, True)),
     ],
 )
