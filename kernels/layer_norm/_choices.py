@@ -32,6 +32,9 @@ FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
+# Gamma and beta of rows that a block or cluster holds come from the L2 where they are longer than this; a byte of them then
+# costs as much as this share of a byte of memory.
+CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
 
@@ -124,6 +127,10 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
     if isinstance(choice, Held) and choice.masked:
         found = replace(found, elements=MASKED_WORK * found.elements)
+    if isinstance(choice, Held):
+        rows, columns = case.rows_columns()
+        beyond = max(0, 2 * columns * dtypes.itemsize(case.dtype) - CACHED_BYTES)
+        found = replace(found, read_again_bytes=found.read_again_bytes + BYTE_BEYOND * rows * beyond)
     # Lanes take their rows one after another, each with two sums.
     return replace(found, barriers=2 * choice.group) if isinstance(choice, StagedLanes) else found
 

@@ -86,7 +86,7 @@ def _of_size(
 
 
 def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quantities:
-    """For the cost function."""
+    """For the cost function. Of what a turn waits for, the turns before it hide half."""
     rows, _ = case.rows_columns()
     itemsize, blocks = dtypes.itemsize(case.dtype), choice.groups * choice.blocks
     nbytes, turns = case.elements * itemsize, rows / choice.groups
@@ -103,7 +103,7 @@ def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quan
         warps=blocks * choice.warps,
         elements=rows * choice.blocks * choice.warps * choice.packs * (PACK // itemsize),
         half=float(itemsize < 4),
-        turns=turns,
+        turns=max(1, turns / 2),
         weights=choice.packs if choice.masked else 1,
     )
 

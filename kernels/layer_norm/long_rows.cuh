@@ -100,7 +100,7 @@ __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, co
   unsigned tags = 0;
   uint4 kept[Packs][2];  // gamma and beta
   if (holds) {
-#pragma unroll
+#pragma unroll 1
     for (int turn = 0; turn < Slots - Ahead; ++turn) {
       if (turn < turns) own_in(turn).start_loads(x, row_of(turn), rows, turn);
       end_of_row_copies();

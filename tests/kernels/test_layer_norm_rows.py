@@ -54,6 +54,13 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
                 assert not choice.masked or choice.groups % (16 // itemsize) == 0  # rows of a group begin alike
                 assert choice.shared_bytes <= device.shared_per_block_optin
                 assert choice.blocks <= device.max_cluster
+            if isinstance(choice, LongRows):
+                held = 32 * choice.warps * choice.blocks * choice.packs
+                assert held - held // choice.packs < most_packs(columns, itemsize) <= held, columns
+                assert choice.groups * choice.blocks <= min(device.multiprocessors, 512)
+                assert not choice.kept or choice.groups * columns * itemsize % 16 == 0  # rows of a group begin alike
+                assert choice.shared_bytes <= device.shared_per_block_optin
+                assert choice.groups < rows and 2 <= choice.ahead <= choice.slots - 2
             if not isinstance(choice, Held):
                 continue
             held = choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
@@ -79,7 +86,8 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
         (2**20, 129, "bfloat16", "STAGED_LANES"),
         (100, 129, "bfloat16", "IN_WARP"),  # few rows, which a warp would take one after another
         (33, 10**6, "float32", "LONG_ROWS"),
-        (1025, 10**6, "float32", "HELD"),  # more groups than counters
+        (1025, 10**6, "bfloat16", "LONG_ROWS"),
+        (1, 10**6, "float32", "HELD"),  # nothing to take in turn
     ],
 )
 def test_short_and_long_rows_have_techniques_of_their_own(h200, catalog, rows, columns, dtype, technique):
@@ -101,18 +109,23 @@ def test_lanes_of_shared_memory_hold_the_row(h200, itemsize, most):
     assert choices.staged_lanes(most + 1, itemsize, h200) is None
 
 
-@pytest.mark.parametrize("itemsize", [2, 4])
-@pytest.mark.parametrize("columns", [2**18, 1_000_000, 1_000_003])
-def test_groups_that_hold_long_rows_are_resident_as_a_whole(h200, columns, itemsize):
-    found = list(long_rows(33, columns, itemsize, h200))
-    assert [one.packs for one in found] == [4, 8]
-    for one in found:
-        assert one.chunk * itemsize % 16 == 0
-        assert one.chunk * (one.chunks - 1) < columns <= one.chunk * one.chunks
-        assert one.chunk * itemsize <= (one.packs * one.block - one.masked) * 16
-        assert 2 * one.chunks <= one.resident * h200.multiprocessors
-    assert not list(long_rows(1025, columns, itemsize, h200)), "more groups than counters"
-    assert not list(long_rows(33, 2**18 // itemsize - 1, itemsize, h200))
+@pytest.mark.parametrize(
+    ("rows", "columns", "itemsize", "groups", "kept"),
+    [
+        (33, 1_000_000, 4, {1}, True),
+        (33, 1_000_000, 2, {1, 2}, True),
+        (512, 65_536, 4, {8, 16}, True),  # as many as shared memory has room for, and half as many
+        (512, 65_537, 2, {16, 32}, True),  # multiples of 8, so that rows of a group begin alike
+        (60, 900_001, 4, {1}, False),  # four groups would have to share the GPU, which has no room for their rows
+        (512, 16_000, 4, set(), True),  # short
+        (1, 1_000_000, 4, set(), True),
+    ],
+)
+def test_long_rows_get_as_many_groups_as_have_room(h200, rows, columns, itemsize, groups, kept):
+    found = list(long_rows(rows, columns, itemsize, h200))
+    assert {one.groups for one in found} == groups
+    assert all(one.kept == kept for one in found)
+    assert len(found) <= 6
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2**20, 129), (2**14, 4096), (64, 10**6), (2**20, 33)])
