@@ -32,17 +32,17 @@ FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
-# Gamma and beta of rows that a block or cluster holds come from the L2 where they are longer than this; a byte of them then
-# costs as much as this share of a byte of memory.
+# Gamma and beta of rows that a block or cluster holds come from the L2 beyond so many bytes, where a byte takes this
+# share of the time that memory takes.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
 
 # The constants of softmax, but for three; docs/tuning.md says what set them.
 CONSTANTS = SHARED_CONSTANTS | {
-    "weights": Constant(2.3e-7, "s", "a pack of gamma and beta that a thread loads, and waits for", 5e-8, 2e-6),
+    "weights": Constant(2e-7, "s", "a pack of gamma and beta that a thread loads, and waits for", 5e-8, 2e-6),
     "barrier": Constant(3.6e-8, "s", "a step of an exchange between a block's warps, or a sum of lanes", 1e-8, 1e-6),
-    "start": Constant(4.3e-9, "s", "each block of a cluster that the GPU starts", 1e-10, 2e-8),
+    "start": Constant(4.8e-9, "s", "each block of a cluster that the GPU starts", 1e-10, 2e-8),
 }
 VALUES = {name: one.value for name, one in CONSTANTS.items()}
 

@@ -1,4 +1,4 @@
-"""Long rows through a pipeline of blocks that wait for each other: their sizes, and the launch of layer_norm/long_rows.cuh."""
+"""Long rows through a pipeline of blocks: their sizes, and the launch of layer_norm/long_rows.cuh."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ LEAST_PACKS = 2**12  # of a row: shorter ones are held by blocks and clusters
 MOST_BLOCKS = 512  # each has a place for its letters
 GROUPS = 32, 16, 8, 4, 2, 1
 MOST_SIZES = 2  # of GROUPS: the more groups, the longer is a turn and the better does it hide the exchange
-PACKS = 3, 6, 7  # per thread
+PACKS, PACKS_OF_ONE_GROUP = (3, 6, 7), (3, 7)  # per thread; with one group, 6 were never the fastest
 WARPS = 6, 24  # that hold elements, least and most
 SLOTS = 4, 7  # least and most
 AHEAD = 4  # turns, at most; at least two rows are under way
 EXCHANGING = 2  # warps
 PARTS_BYTES = 8  # of the moments of a warp or block
+# Instructions for a whole pack in those for a row that a block holds, whose gamma and beta are loaded for every row. A
+# masked pack takes as many as such a row's, though these are whole.
+WHOLE_WORK = 0.7
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
 
 
@@ -58,7 +61,7 @@ def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) 
     unit = PACK // gcd(PACK, columns * itemsize)  # rows so far apart begin at the same element of a pack
     hint = int(evicts_first(rows * columns * itemsize, device))
     for kept in (True, False) if masked else (True,):
-        groups = [one for one in GROUPS if one < rows and (not kept or one % unit == 0)]
+        groups = [one for one in GROUPS if one < max(rows, 2) and (not kept or one % unit == 0)]
         sizes = [[_of_size(packs, one, own, masked, kept, device) for one in groups] for own in PACKS]
         found = [one for each in sizes for one in [one for one in each if one is not None][:MOST_SIZES]]
         if found:
@@ -66,12 +69,10 @@ def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) 
             return
 
 
-def _of_size(
-    packs: int, groups: int, own: int, masked: bool, kept: bool, device: DeviceProperties
-) -> LongRows | None:
+def _of_size(packs: int, groups: int, own: int, masked: bool, kept: bool, device: DeviceProperties) -> LongRows | None:
     """The choice for rows of so many packs by `groups` groups, `own` packs per thread; None if it does not fit."""
     blocks = device.multiprocessors // groups
-    if blocks == 0 or blocks * groups > MOST_BLOCKS:
+    if blocks == 0 or blocks * groups > MOST_BLOCKS or (groups == 1 and own not in PACKS_OF_ONE_GROUP):
         return None
     warps = -(-packs // (WARP * blocks * own))
     if not WARPS[0] <= warps <= WARPS[1] or WARP * warps * blocks * (own - 1) >= packs:
@@ -90,6 +91,7 @@ def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quan
     rows, _ = case.rows_columns()
     itemsize, blocks = dtypes.itemsize(case.dtype), choice.groups * choice.blocks
     nbytes, turns = case.elements * itemsize, rows / choice.groups
+    elements = rows * choice.blocks * choice.warps * choice.packs * (PACK // itemsize)
     return Quantities(
         **of_device(device),
         moved_bytes=2 * nbytes,
@@ -101,7 +103,7 @@ def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quan
         barriers=turns * log2(1 + choice.warps),
         waiting=1,
         warps=blocks * choice.warps,
-        elements=rows * choice.blocks * choice.warps * choice.packs * (PACK // itemsize),
+        elements=elements * (1 if choice.masked else WHOLE_WORK),
         half=float(itemsize < 4),
         turns=max(1, turns / 2),
         weights=choice.packs if choice.masked else 1,

@@ -23,7 +23,8 @@ TURNS = 4, 6
 LARGE = 8  # blocks of a cluster; such clusters fill less of the GPU, for their blocks are neighbours
 CLUSTERED = 7 / 8  # share of the multiprocessors that they fill
 MOST_WARPS = 16  # per row in a block
-SPARE_OF_SEVERAL, SPARE_OF_ONE = 0.13, 0.7  # packs that threads could hold beyond the row's, at most, as a share of these
+# Packs that threads could hold beyond the row's, at most, as a share of these.
+SPARE_OF_SEVERAL, SPARE_OF_ONE = 0.13, 0.7
 PARTS_BYTES = 16  # of shared memory for each warp of a row
 REGISTERS, MASKED_REGISTERS = 40, 8  # of a thread, besides its packs
 
@@ -48,8 +49,8 @@ class InTurn:
 
 
 def rows_in_turn(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[InTurn]:
-    """Choices for many rows of half types that begin anywhere. Also for aligned rows if all are resident at once: each is
-    then a group, which loads gamma and beta while it loads x."""
+    """Choices for many rows of half types that begin anywhere. Also for whole packs if all rows are resident at once:
+    each is then a group, which loads gamma and beta while it loads x."""
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
     if masked and itemsize == 4:
         return  # instructions are not what these wait for
