@@ -140,5 +140,5 @@ def long_rows_plan(
     turns = -(-rows // choice.groups)
     groups = f"{choice.groups} groups" if choice.groups > 1 else "one group"
     reason = f"{groups} of {choice.blocks} blocks of {choice.block // WARP} warps, for {turns} rows in turn"
-    reason += f": {choice.slots} of these are in shared memory"
+    reason += f", up to {choice.slots} of them in shared memory at once"
     return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))
