@@ -23,7 +23,7 @@ UNTOLD = {  # reasons of the simulator that refuse nothing
 }
 FAULTS = ROOT / "results" / "reliability"  # from tests/reliability/record.py
 SELF_TEST = NVBENCH.with_name("self_test.json")  # from tests/gpu/self_test_figures.py
-SANITIZER = ROOT / "results" / "h100" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
+SANITIZER = ROOT / "results" / "h200" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
 
 
 def agreement_block() -> str:

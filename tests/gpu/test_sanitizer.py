@@ -83,7 +83,7 @@ def test_launches_with_mailboxes_are_told_apart(name: str, shape: tuple[int, ...
 
 
 def test_synccheck_left_out_few_cases() -> None:
-    found = json.loads((places.RECORDED / "h100" / "sanitizer.json").read_text())["tools"]
+    found = json.loads((places.RECORDED / "h200" / "sanitizer.json").read_text())["tools"]
     assert {tool for tool, row in found.items() if row["left_out"]} == {"synccheck"}
     assert found["synccheck"]["left_out"] < 0.03 * found["memcheck"]["cases"]
 
