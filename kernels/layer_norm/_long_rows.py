@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd, log2
 
@@ -25,8 +24,8 @@ SLOTS = 4, 7  # least and most
 AHEAD = 4  # turns, at most; at least two rows are under way
 EXCHANGING = 2  # warps
 PARTS_BYTES = 8  # of the moments of a warp or block
-# Instructions for a whole pack in those for a row that a block holds, whose gamma and beta are loaded for every row. A
-# masked pack takes as many as such a row's, though these are whole.
+# Instructions for an element of a whole pack in those for one of softmax, because gamma and beta stay in registers. For
+# masked packs it is 1.
 WHOLE_WORK = 0.7
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
 
@@ -52,21 +51,23 @@ class LongRows:
         return self.slots * self.packs * self.warps * WARP * PACK
 
 
-def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[LongRows]:
+def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> list[LongRows]:
     """For each of PACKS choices of the most groups of which the slots have room. If no group of rows that begin at the
     same element of a pack has room, rows of a group begin at any, and gamma and beta are shifted for each."""
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
+    found: list[LongRows] = []
     if packs < LEAST_PACKS:
-        return
+        return found
     unit = PACK // gcd(PACK, columns * itemsize)  # rows so far apart begin at the same element of a pack
     hint = int(evicts_first(rows * columns * itemsize, device))
     for kept in (True, False) if masked else (True,):
         groups = [one for one in GROUPS if one < max(rows, 2) and (not kept or one % unit == 0)]
-        sizes = [[_of_size(packs, one, own, masked, kept, device) for one in groups] for own in PACKS]
-        found = [one for each in sizes for one in [one for one in each if one is not None][:MOST_SIZES]]
+        for own in PACKS:
+            sizes = (_of_size(packs, one, own, masked, kept, device) for one in groups)
+            found += [replace(one, hint=hint) for one in sizes if one is not None][:MOST_SIZES]
         if found:
-            yield from (replace(one, hint=hint) for one in found)
-            return
+            break
+    return found
 
 
 def _of_size(packs: int, groups: int, own: int, masked: bool, kept: bool, device: DeviceProperties) -> LongRows | None:

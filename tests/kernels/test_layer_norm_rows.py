@@ -254,6 +254,11 @@ def test_right_wherever_the_arrays_begin(checked, shape, dtype, choice, shift):
 
 
 @pytest.mark.nvcc
+def test_a_launch_takes_no_moments_of_the_one_before(checked):
+    checked(NAME, case(11, 3000), plan=forced(long(2, 4, 3, 3, 1, 2)), seeds=(7, 8, 7))
+
+
+@pytest.mark.nvcc
 @pytest.mark.parametrize(("gpu", "columns"), [("a100", 5001), ("a100", 768), ("t4", 1025), ("rtx5090", 20_000)])
 def test_right_on_other_gpus(checked, gpu, columns):
     checked(NAME, case(3, columns, "float16"), device=KNOWN[gpu])
