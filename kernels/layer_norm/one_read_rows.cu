@@ -7,8 +7,8 @@
 //   T            float, __half, __nv_bfloat16; arithmetic in float
 //   TECHNIQUE    staged: short rows whole in a thread, through shared memory; staged_lanes: longer ones that end within a
 //                pack, by lanes, likewise; in_warp: in registers of a warp's lanes; held: of warps, a block or a cluster,
-//                which with IN_TURN take several rows in turn; long_rows: of co-resident groups of blocks; split: two
-//                launches. Their constants, needs and launches: softmax_family/staged_rows.cuh, staged_lanes.cuh,
+//                which with IN_TURN take several rows in turn; long_rows: of groups of blocks that wait for each other;
+//                split: two launches. Their constants, needs and launches: softmax_family/staged_rows.cuh, staged_lanes.cuh,
 //                warp_rows.cuh, held_rows.cuh, split_rows.cuh; rows_in_turn.cuh, long_rows.cuh
 //   moves        D in, D out; split 2 D in
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
