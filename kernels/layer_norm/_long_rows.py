@@ -13,19 +13,19 @@ from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 from ..softmax_family.row_techniques import most_packs
 
-# Trials behind these numbers: results/h200/trials.yaml.
+# The trials behind these numbers are in results/h200/trials.yaml.
 LEAST_PACKS = 2**12  # of a row: shorter ones are held by blocks and clusters
 MOST_BLOCKS = 512  # each has a place for its letters
 GROUPS = 32, 16, 8, 4, 2, 1
-MOST_SIZES = 2  # of GROUPS: the more groups, the longer is a turn and the better does it hide the exchange
-PACKS, PACKS_OF_ONE_GROUP = (3, 6, 7), (3, 7)  # per thread; with one group, 6 were never the fastest
+MOST_SIZES = 2  # of GROUPS, the largest first: with more groups a turn takes longer, and hides more of the exchange
+PACKS = 3, 6, 7  # per thread
+PACKS_OF_ONE_GROUP = 3, 7  # on three cases, 6 took 11 % and 3 % more time than 7, and 2 % less
 WARPS = 6, 24  # that hold elements, least and most
 SLOTS = 4, 7  # least and most
 AHEAD = 4  # turns, at most; at least two rows are under way
 EXCHANGING = 2  # warps
 PARTS_BYTES = 8  # of the moments of a warp or block
-# Instructions for an element of a whole pack in those for one of softmax, because gamma and beta stay in registers. For
-# masked packs it is 1.
+# Whole packs take this share of softmax's instructions, because gamma and beta stay in registers; masked packs, all.
 WHOLE_WORK = 0.7
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
 
@@ -52,8 +52,9 @@ class LongRows:
 
 
 def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> list[LongRows]:
-    """For each of PACKS choices of the most groups of which the slots have room. If no group of rows that begin at the
-    same element of a pack has room, rows of a group begin at any, and gamma and beta are shifted for each."""
+    """For each of PACKS, the choices with the most groups whose rows fit into shared memory. Rows of a group begin at
+    the same element of a pack; only if no such group fits, they begin at any, and gamma and beta are shifted for each.
+    """
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
     found: list[LongRows] = []
     if packs < LEAST_PACKS:
@@ -77,7 +78,7 @@ def _of_size(packs: int, groups: int, own: int, masked: bool, kept: bool, device
         return None
     warps = -(-packs // (WARP * blocks * own))
     if not WARPS[0] <= warps <= WARPS[1] or WARP * warps * blocks * (own - 1) >= packs:
-        return None  # in the latter case fewer packs per thread would do
+        return None  # in the last case fewer packs per thread would do
     for slots in range(SLOTS[1], SLOTS[0] - 1, -1):
         ahead = min(AHEAD, slots - 2)
         one = LongRows(warps, blocks, own, slots, ahead, groups, masked, kept, WARP * (warps + EXCHANGING))
@@ -88,7 +89,7 @@ def _of_size(packs: int, groups: int, own: int, masked: bool, kept: bool, device
 
 
 def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quantities:
-    """For the cost function. Of what a turn waits for, the turns before it hide half."""
+    """For the cost function. The turns before it hide half of what a turn waits for."""
     rows, _ = case.rows_columns()
     itemsize, blocks = dtypes.itemsize(case.dtype), choice.groups * choice.blocks
     nbytes, turns = case.elements * itemsize, rows / choice.groups

@@ -14,16 +14,15 @@ from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 from ..softmax_family.row_techniques import most_packs
 
-# Trials behind these numbers: results/h200/trials.yaml. Blocks per row, and for these packs per thread: of half types
-# that begin anywhere, several rows per group; of others, one.
+# Blocks per row and packs per thread, where groups take several rows, and where they take one. The trials behind these
+# numbers are in results/h200/trials.yaml.
 SEVERAL = [(1, 3), (1, 5), (1, 7), (2, 7), (2, 9)]
 ONE = [(blocks, own) for blocks in (1, 2, 8, 16) for own in (2, 3, 5)]
-# Rows that a group takes: the more, the less do gamma and beta cost; the fewer, the more evenly do groups end.
-TURNS = 4, 6
+TURNS = 4, 6  # rows per group: more rows share gamma and beta, and with fewer, groups end more evenly
 LARGE = 8  # blocks of a cluster; such clusters fill less of the GPU, for their blocks are neighbours
 CLUSTERED = 7 / 8  # share of the multiprocessors that they fill
 MOST_WARPS = 16  # per row in a block
-# Packs that threads could hold beyond the row's, at most, as a share of these.
+# Packs that threads have room for beyond those of the row, at most, as a share of these.
 SPARE_OF_SEVERAL, SPARE_OF_ONE = 0.13, 0.7
 PARTS_BYTES = 16  # of shared memory for each warp of a row
 REGISTERS, MASKED_REGISTERS = 40, 8  # of a thread, besides its packs
@@ -53,7 +52,7 @@ def rows_in_turn(rows: int, columns: int, itemsize: int, device: DevicePropertie
     each is then a group, which loads gamma and beta while it loads x."""
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
     if masked and itemsize == 4:
-        return  # instructions are not what these wait for
+        return  # 8190 x 4097 gained nothing
     unit = PACK // itemsize  # rows so far apart begin at the same element of a pack
     hint = int(evicts_first(rows * columns * itemsize, device))
     for blocks, own in SEVERAL if masked else ONE:

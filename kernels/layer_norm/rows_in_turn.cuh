@@ -59,7 +59,7 @@ struct PacksInTurn {
     return (k > 0 || column(k) >= 0) && (k < Last - 1 || column(k) + N <= columns);
   }
 
-  // A thread reads only what it wrote itself. `kind`, or the number of a slot for a row.
+  // A thread reads only what it wrote itself. `kind` is one of Kind, or, in long_rows.cuh, the slot of a row.
   __device__ __forceinline__ uint4* place(int kind, int k) const {
     extern __shared__ uint4 packs[];
     return packs + (kind * Packs + k) * Threads + threadIdx.x;
@@ -81,7 +81,7 @@ struct PacksInTurn {
     }
   }
 
-  // Those of this thread's warp, which has `elements` elements of the row.
+  // The moments of this warp's elements of the row, `elements` of them.
   __device__ __forceinline__ Moments moments(uint4 (&held)[Packs], int elements) const {
     return warp_moments(elements, [&](auto use) {
 #pragma unroll

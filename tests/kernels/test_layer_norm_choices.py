@@ -20,7 +20,7 @@ CATALOG = load_catalog()
 
 @cache
 def timed(gpu, suite):
-    """Candidates of each case, but where the choice itself was never timed: on the H100, that of some long rows."""
+    """Candidates of each case, but where the choice itself was never timed: on the H100, rows in turn and long rows."""
     (path,) = (places.RECORDED / gpu / "model").glob("*.layer_norm.csv.gz")
     listed = read_suite(places.SUITES / f"{suite}.yaml", CATALOG.operations, CATALOG.implementations)
     tunable = CATALOG.implementations["layer_norm"]["one_read_rows"].tunable
