@@ -32,8 +32,8 @@ FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
-# The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2; a byte
-# of it takes this share of the time of a byte of memory.
+# The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
+# each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
