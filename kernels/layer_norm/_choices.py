@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from kernelbench import Case, Constant, CostModel, DeviceProperties, dtypes
 from ..softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
@@ -25,10 +26,13 @@ from ..softmax_family.row_techniques import (
 from ._long_rows import LongRows, long_rows, of_long_rows
 from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
 
-# Registers per thread in addition to those of softmax: a pack of gamma and one of beta, or two of each if packs are
-# masked; whole rows per thread: the addresses of gamma and beta, and those of row_weights.
-WEIGHT_REGISTERS, STAGED_REGISTERS = 8, 8
-FULL_REGISTERS = 32  # of a thread, where as many threads are resident as can be: they are worth more than registers
+# Registers per thread, in addition to those of softmax: of masked packs, for two of gamma and two of beta; of whole
+# rows per thread, for addresses, beside row_weights.
+MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
+# Registers of a thread that keeps gamma and beta: of a lane, and of one of several warps; for a pack of x, twice as
+# many for half types of several rows, or some spill; for a pack of gamma and one of beta.
+LANE_REGISTERS, WARPS_REGISTERS, PACK_REGISTERS, WEIGHT_REGISTERS = 28, 24, 4, 8
+KEPT_PACKS = 8  # per thread of several warps, with gamma and beta in registers
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
@@ -46,6 +50,12 @@ CONSTANTS = SHARED_CONSTANTS | {
 }
 VALUES = {name: one.value for name, one in CONSTANTS.items()}
 
+
+@dataclass(frozen=True)
+class WeightsFirst(Held):
+    """Whole packs of several warps, which load gamma and beta before x, and keep them in registers."""
+
+
 AnyChoice = Choice | LongRows | InTurn
 
 
@@ -62,7 +72,8 @@ def candidates(case: Case, device: DeviceProperties) -> tuple[AnyChoice, ...]:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)
-    held = (with_weights(one, columns, itemsize, device) for one in others if not isinstance(one, StagedLanes))
+    of_softmax = (one for one in others if not isinstance(one, StagedLanes))
+    held = (kept for one in of_softmax for kept in with_weights(one, columns, itemsize, device))
     by_lanes = staged_lanes(columns, itemsize, device)
     hinted_lanes = [hinted(by_lanes, rows * columns * itemsize, device)] if by_lanes else []
     in_turn = rows_in_turn(rows, columns, itemsize, device)
@@ -74,20 +85,33 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
     return tuple(_quantities(one, case, device).by_name for one in candidates(case, device))
 
 
-def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
+def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[Choice]:
     """A choice for softmax, with registers for gamma and beta, and as many blocks as a multiprocessor's partitions have
-    registers for: with fewer registers most choices spill. Some still do (docs/tuning.md)."""
+    registers for: with fewer registers most choices spill. Some still do (docs/tuning.md). Of whole packs, lanes of a
+    warp always keep gamma and beta, and several warps do in a further candidate, which leaves room for fewer blocks."""
     if not isinstance(found, Held | Staged):
-        return found
+        yield found
+        return
     registers = device.registers_per_multiprocessor // (found.resident * found.block) // 8 * 8
     if isinstance(found, Staged):
-        registers += STAGED_REGISTERS + row_weights(columns, itemsize)
+        yield _in_registers(found, registers + STAGED_REGISTERS + row_weights(columns, itemsize), device)
     elif found.masked:
-        registers += 2 * WEIGHT_REGISTERS
-    elif found.warps == 1 and registers > FULL_REGISTERS:
-        registers += WEIGHT_REGISTERS
+        yield _in_registers(found, registers + MASKED_REGISTERS, device)
+    elif found.warps == 1:
+        of_pack = PACK_REGISTERS * (2 if itemsize == 2 and found.rows > 1 else 1)
+        own = found.packs * (of_pack * found.rows + WEIGHT_REGISTERS)
+        yield _in_registers(found, LANE_REGISTERS + own, device)
     else:
-        return found
+        yield found
+        if not found.shared_packs and found.packs <= KEPT_PACKS:
+            own = found.packs * (PACK_REGISTERS + WEIGHT_REGISTERS)
+            yield WeightsFirst(**vars(_in_registers(found, WARPS_REGISTERS + own, device)))
+
+
+HeldOrStaged = TypeVar("HeldOrStaged", Held, Staged)
+
+
+def _in_registers(found: HeldOrStaged, registers: int, device: DeviceProperties) -> HeldOrStaged:
     return replace(found, resident=max(1, device.resident_blocks(found.block, registers, 0)))
 
 
@@ -113,7 +137,10 @@ def staged_lanes(columns: int, itemsize: int, device: DeviceProperties) -> Stage
 
 
 def _weights(choice: Choice) -> int:
-    """Packs of gamma, and as many of beta, that a thread loads. The weights of a masked pack lie in two packs."""
+    """Packs of gamma, and as many of beta, that a thread loads and waits for; 1 if it loads all of them before x. The
+    weights of a masked pack lie in two packs."""
+    if isinstance(choice, WeightsFirst) or (isinstance(choice, Held) and choice.warps == 1 and not choice.masked):
+        return 1
     if isinstance(choice, Held):
         return (choice.packs * choice.rows + choice.shared_packs) * (1 + choice.masked)
     return 2 * choice.packs if isinstance(choice, Split) else 0  # each of Split's packs may be masked

@@ -15,7 +15,7 @@ from ..softmax_family.row_techniques import most_packs
 
 # The trials behind these numbers are in results/h200/trials.yaml.
 LEAST_PACKS = 2**12  # of a row: shorter ones are held by blocks and clusters
-MOST_BLOCKS = 512  # each has a place for its letters
+MOST_BLOCKS = 512  # each has a place for its messages
 GROUPS = 32, 16, 8, 4, 2, 1
 MOST_SIZES = 2  # of GROUPS, the largest first: with more groups a turn takes longer, and hides more of the exchange
 PACKS = 3, 6, 7  # per thread

@@ -14,26 +14,26 @@
 #pragma once
 #include "layer_norm/rows_in_turn.cuh"
 
-// ---- Letters: the moments that a block sends to its group ----
+// ---- Messages: the moments that a block sends to its group ----
 
-constexpr int LETTERS = 8;  // turns
+constexpr int MESSAGES = 8;  // turns
 // {mean, tag} and {squares, tag}; memory has each of these two whole, or not yet. No other turn, of any launch, has that tag.
-__device__ ulonglong2 letters[LETTERS][MOST_BLOCKS];
+__device__ ulonglong2 messages[MESSAGES][MOST_BLOCKS];
 __device__ unsigned tags_used, blocks_ended;
 
-__device__ __forceinline__ void send_letter(ulonglong2* place, const Moments& own, unsigned tag) {
+__device__ __forceinline__ void send_message(ulonglong2* place, const Moments& own, unsigned tag) {
   const unsigned long long upper = static_cast<unsigned long long>(tag) << 32;
   asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(place)),
                "l"(upper | __float_as_uint(own.mean)), "l"(upper | __float_as_uint(own.squares))
                : "memory");
 }
 
-// Waits for the letters of all blocks of a group, and puts what they say into shared memory; by all lanes of a warp.
+// Waits for the messages of all blocks of a group, and puts what they say into shared memory; by all lanes of a warp.
 template <int Blocks>
-__device__ __forceinline__ void await_letters(Moments* found, const ulonglong2* places, unsigned tag) {
+__device__ __forceinline__ void await_messages(Moments* found, const ulonglong2* places, unsigned tag) {
   constexpr int Each = (Blocks + WARP_SIZE - 1) / WARP_SIZE;
   const int lane = threadIdx.x % WARP_SIZE;
-  ulonglong2 letter[Each];
+  ulonglong2 message[Each];
   bool there[Each] = {}, all;
   do {
     all = true;
@@ -41,20 +41,20 @@ __device__ __forceinline__ void await_letters(Moments* found, const ulonglong2* 
     for (int i = 0; i < Each; ++i)
       if (!there[i])
         asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-                     : "=l"(letter[i].x), "=l"(letter[i].y)
+                     : "=l"(message[i].x), "=l"(message[i].y)
                      : "l"(__cvta_generic_to_global(places + min(lane + i * WARP_SIZE, Blocks - 1)))
                      : "memory");
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
-      there[i] = static_cast<unsigned>(letter[i].x >> 32) == tag && static_cast<unsigned>(letter[i].y >> 32) == tag;
+      there[i] = static_cast<unsigned>(message[i].x >> 32) == tag && static_cast<unsigned>(message[i].y >> 32) == tag;
       all &= there[i];
     }
   } while (!all);
 #pragma unroll
   for (int i = 0; i < Each; ++i)
     if (lane + i * WARP_SIZE < Blocks)
-      found[lane + i * WARP_SIZE] = {__uint_as_float(static_cast<unsigned>(letter[i].x)),
-                                     __uint_as_float(static_cast<unsigned>(letter[i].y))};
+      found[lane + i * WARP_SIZE] = {__uint_as_float(static_cast<unsigned>(message[i].x)),
+                                     __uint_as_float(static_cast<unsigned>(message[i].y))};
   __syncwarp();  // the moments of all blocks are there
 }
 
@@ -80,8 +80,8 @@ template <int Warps, int Blocks, int Packs, int Slots, int Ahead, int Hint, bool
 __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                      long long rows, int columns) {
   static_assert(Slots > Ahead + 1, "a row is under way");
-  // A block sends a letter when all others have sent that of Ahead turns before, and have read all those of 2 * Ahead before.
-  static_assert(LETTERS >= 2 * Ahead, "a letter is read before its place is used again");
+  // A block sends a message when all others have sent that of Ahead turns before, and have read all those of 2 * Ahead before.
+  static_assert(MESSAGES >= 2 * Ahead, "a message is read before its place is used again");
   constexpr int N = PER_PACK<T>, Threads = Warps * WARP_SIZE, Parts = Warps * Blocks;
   if (!in_packs<Masked>(x, y, weights, columns) || shift_of(x) != shift_of(y))
     return layer_norm_by_elements(x, weights, y, rows, columns);
@@ -93,7 +93,8 @@ __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, co
   const int rank = blockIdx.x % Blocks, group = blockIdx.x / Blocks, groups = gridDim.x / Blocks;
   const int turns = static_cast<int>((rows - group + groups - 1) / groups);
   const auto row_of = [=](int turn) { return static_cast<long long>(turn) * groups + group; };
-  const auto shift_in = [=](int turn) { return Masked ? shift_of(x + row_of(turn) * columns) : 0; };
+  const int first_shift = Masked ? shift_of(x + row_of(0) * columns) : 0;
+  const auto shift_in = [=](int turn) { return !Masked || Kept ? first_shift : shift_of(x + row_of(turn) * columns); };
   using Own = PacksInTurn<Threads, Packs, Parts * WARP_SIZE, Masked, T>;
   const auto own_in = [=](int turn) { return Own{rank * Threads + thread, columns, shift_in(turn)}; };
 
@@ -132,15 +133,15 @@ __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, co
     if (sends && summed < turns) {
       const int elements = max(elements_of<Blocks, N * Warps>(rank, columns, shift), 1);
       const Moments all = warp_all_join<LANES_FOR<Warps>>(warp_parts[summed % 2], Warps, elements, elements_of_warp);
-      if (lane == 0) send_letter(letters[summed % LETTERS] + group * Blocks + rank, all, tags + summed + 1);
+      if (lane == 0) send_message(messages[summed % MESSAGES] + group * Blocks + rank, all, tags + summed + 1);
     }
     if (receives && turn >= -1 && turn + 1 < turns) {
       const int next = turn + 1, next_shift = shift_in(next);
       const auto elements_of_block = [=](int i) { return elements_of<Blocks, N * Warps>(i, columns, next_shift); };
-      await_letters<Blocks>(block_parts, letters[next % LETTERS] + group * Blocks, tags + next + 1);
+      await_messages<Blocks>(block_parts, messages[next % MESSAGES] + group * Blocks, tags + next + 1);
       const Moments all = warp_all_join<LANES_FOR<Blocks>>(block_parts, Blocks, columns, elements_of_block);
       if (lane == 0) norms[next % 2] = norm_of<T>(all.mean, all.squares, columns, weights.eps);
-      __syncwarp();  // the letters are read
+      __syncwarp();  // the messages are read
     }
     // compute and store, then load another row into the slot
     if (holds && turn >= 0) {

@@ -239,6 +239,27 @@ __device__ __forceinline__ void load_weights(uint4 (&found)[2], const Weights<T>
   }
 }
 
+// Gamma and beta for the packs of a thread, which are Step elements apart and whole, before it loads any of x. Ordinary loads
+// the compiler would delay until the sums are known, and then they wait behind the loads of other warps. Of a pack beyond the
+// row, those of the row's last pack.
+template <int Packs, int Step, typename T>
+__device__ __forceinline__ void load_weights_first(uint4 (&found)[Packs][2], const Weights<T>& weights, int column,
+                                                   int columns) {
+  const T* from[2] = {weights.gamma, weights.beta};
+#pragma unroll
+  for (int k = 0; k < Packs; ++k)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const T* place = from[i] + min(column + k * Step, columns - PER_PACK<T>);
+      uint4& pack = found[k][i];
+      asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(pack.x), "=r"(pack.y), "=r"(pack.z), "=r"(pack.w)
+                   : "l"(__cvta_generic_to_global(place))
+                   : "memory");
+    }
+  __syncwarp();  // the compiler moves no load across it
+}
+
 // The results of a pack, from those of gamma and beta that go with it.
 template <typename T>
 __device__ __forceinline__ void normalised(const uint4& pack, RowNorm norm, const uint4& gamma, const uint4& beta,

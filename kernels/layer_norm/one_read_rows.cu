@@ -27,7 +27,8 @@
 #elif TECHNIQUE == HELD
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
-    layer_norm_held<WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);  \
+    layer_norm_held<WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, MASKED, WEIGHTS_FIRST, T>(x, {gamma, beta, eps}, y,   \
+                                                                                        rows, columns);             \
   }
 #elif TECHNIQUE == LONG_ROWS
 #include "layer_norm/long_rows.cuh"

@@ -1,10 +1,13 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, by the techniques of softmax and two of its own."""
 
+from dataclasses import replace
+
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
 from ..softmax_family.choice_values import choice_of_values
 from ..softmax_family.row_plans import EntryArguments, plan_of
+from ..softmax_family.row_techniques import Held
 from ..softmax_family.tuning import rows_tunable
-from ._choices import MODEL, AnyChoice, candidates, choose
+from ._choices import MODEL, AnyChoice, WeightsFirst, candidates, choose
 from ._long_rows import LongRows, long_rows_plan
 from ._rows_in_turn import InTurn, in_turn_plan
 from .operation import EPS
@@ -24,7 +27,12 @@ def launches_of(choice: AnyChoice, case: Case, device: DeviceProperties) -> Laun
         return long_rows_plan(NAME, choice, case, device, GIVEN)
     if isinstance(choice, InTurn):
         return in_turn_plan(NAME, choice, case, device, GIVEN)
-    return plan_of(NAME, choice, case, device, GIVEN)
+    found = plan_of(NAME, choice, case, device, GIVEN)
+    if not isinstance(choice, Held) or choice.warps == 1:
+        return found
+    first = isinstance(choice, WeightsFirst)
+    reasons = (f"{found.reasons[0]}; beside gamma and beta, loaded first",) if first else found.reasons
+    return replace(found, defines=(*found.defines, ("WEIGHTS_FIRST", int(first))), reasons=reasons)
 
 
 IMPLEMENTATIONS = (

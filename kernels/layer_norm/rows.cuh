@@ -34,6 +34,24 @@ __device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T
   return Masked ? weights.in_packs(columns) : shift_of(x) == 0 && shift_of(y) == 0 && weights.aligned();
 }
 
+// Loads whole packs without branches: with them ptxas delays the last float16 of a lane until the others have come. In place of
+// rows and packs that do not exist, the last that do.
+template <int Lanes, int Packs, int Rows, int Block, int Hint, typename T>
+__device__ __forceinline__ void load_whole(LaneRows<Lanes, Packs, Rows, Block, Hint, false, T>& own, const T* x, long long rows,
+                                           int columns) {
+  constexpr int N = PER_PACK<T>, Step = Lanes * N, Groups = Block / Lanes;
+  const int column = static_cast<int>(threadIdx.x) % Lanes * N;
+  own.first_row = static_cast<long long>(blockIdx.x) * (Groups * Rows) + threadIdx.x / Lanes;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const long long start = min(own.first_row + r * Groups, rows - 1) * columns;
+    own.column[r] = column;
+    own.offset[r] = start + column;
+#pragma unroll
+    for (int k = 0; k < Packs; ++k) own.held[r][k] = load_once<Hint>(x + start + min(column + k * Step, columns - N));
+  }
+}
+
 template <int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
 __device__ __forceinline__ void layer_norm_by_lanes(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                     long long rows, int columns) {
@@ -41,8 +59,12 @@ __device__ __forceinline__ void layer_norm_by_lanes(const T* __restrict__ x, con
   if (!in_packs<Masked>(x, y, weights, columns)) return layer_norm_by_elements(x, weights, y, rows, columns);
 
   // load
+  uint4 kept[Packs][2];  // gamma and beta, unless Masked
+  if constexpr (!Masked)
+    load_weights_first<Packs, Step>(kept, weights, static_cast<int>(threadIdx.x) % Lanes * N, columns);
   LaneRows<Lanes, Packs, Rows, Block, Hint, Masked, T> own;
-  own.load(x, rows, columns);
+  if constexpr (Masked) own.load(x, rows, columns);
+  else load_whole(own, x, rows, columns);
 
   // reduce; each step for all rows, so that their latencies overlap
   const auto in_row = [&](int r, int k, int i) {  // asked only where the row may begin or end
@@ -85,16 +107,19 @@ __device__ __forceinline__ void layer_norm_by_lanes(const T* __restrict__ x, con
   // compute and store
   const auto result = [&](int r, int k, float* results) {
     const int at = own.column[r] + k * Step;
-    if (Masked || k < Packs - 1 || at < columns)
-      results_of<Masked>(again<T>(own.held[r][k]), at, columns, norms[r], weights, results);
+    if constexpr (Masked) results_of<true>(again<T>(own.held[r][k]), at, columns, norms[r], weights, results);
+    else if (k < Packs - 1 || at < columns)
+      normalised<T>(again<T>(own.held[r][k]), norms[r], again<T>(kept[k][0]), again<T>(kept[k][1]), results);
   };
   own.store(y, rows, columns, shift_of(x) == shift_of(y), result);
 }
 
-template <int Warps, int Blocks, int Packs, int SharedPacks, int Hint, bool Masked, typename T>
+// WeightsFirst: a thread keeps gamma and beta in registers, loaded before x. They take registers from other blocks.
+template <int Warps, int Blocks, int Packs, int SharedPacks, int Hint, bool Masked, bool WeightsFirst, typename T>
 __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                 long long rows, int columns) {
-  constexpr int Parts = Warps * Blocks;
+  static_assert(!WeightsFirst || (!Masked && SharedPacks == 0), "only for whole packs in registers");
+  constexpr int Parts = Warps * Blocks, N = PER_PACK<T>;
   if (!in_packs<Masked>(x, y, weights, columns)) return layer_norm_by_elements(x, weights, y, rows, columns);
 
   __shared__ Mailbox box;
@@ -105,12 +130,17 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
   }
 
   // load
+  uint4 kept[Packs][2];  // gamma and beta, if WeightsFirst
+  if constexpr (WeightsFirst) {
+    const int thread = rank * Warps * WARP_SIZE + static_cast<int>(threadIdx.x);
+    load_weights_first<Packs, Parts * WARP_SIZE * N>(kept, weights, thread * N, columns);
+  }
   HeldRow<Warps, Blocks, Packs, SharedPacks, Hint, Masked, T> row;
   row.load(x, rows, columns, rank);
 
   // reduce: each warp has deviations from its own mean, so that one exchange suffices
   const int shift = row.shift;
-  const auto elements_of_part = [=](int part) { return elements_of<Parts, PER_PACK<T>>(part, columns, shift); };
+  const auto elements_of_part = [=](int part) { return elements_of<Parts, N>(part, columns, shift); };
   const auto each = [&](auto use) {
 #pragma unroll
     for (int k = 0; k < Packs; ++k) each_in_row<Masked, T>(again<T>(row.held[k]), row.column_of(k), columns, use);
@@ -127,7 +157,9 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
   // compute and store
   const RowNorm norm = norm_of<T>(all.mean, all.squares, columns, weights.eps);
   const auto registered = [&](int k, int column, float* results) {
-    results_of<Masked>(again<T>(row.held[k]), column, columns, norm, weights, results);
+    const uint4& pack = again<T>(row.held[k]);
+    if constexpr (WeightsFirst) normalised<T>(pack, norm, again<T>(kept[k][0]), again<T>(kept[k][1]), results);
+    else results_of<Masked>(pack, column, columns, norm, weights, results);
   };
   const auto shared = [&](const uint4& pack, int column, float* results) {
     results_of<Masked>(pack, column, columns, norm, weights, results);
