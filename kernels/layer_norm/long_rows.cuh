@@ -93,8 +93,7 @@ __device__ __forceinline__ void layer_norm_long_rows(const T* __restrict__ x, co
   const int rank = blockIdx.x % Blocks, group = blockIdx.x / Blocks, groups = gridDim.x / Blocks;
   const int turns = static_cast<int>((rows - group + groups - 1) / groups);
   const auto row_of = [=](int turn) { return static_cast<long long>(turn) * groups + group; };
-  const int first_shift = Masked ? shift_of(x + row_of(0) * columns) : 0;
-  const auto shift_in = [=](int turn) { return !Masked || Kept ? first_shift : shift_of(x + row_of(turn) * columns); };
+  const auto shift_in = [=](int turn) { return Masked ? shift_of(x + row_of(turn) * columns) : 0; };
   using Own = PacksInTurn<Threads, Packs, Parts * WARP_SIZE, Masked, T>;
   const auto own_in = [=](int turn) { return Own{rank * Threads + thread, columns, shift_in(turn)}; };
 

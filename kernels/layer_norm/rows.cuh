@@ -34,12 +34,19 @@ __device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T
   return Masked ? weights.in_packs(columns) : shift_of(x) == 0 && shift_of(y) == 0 && weights.aligned();
 }
 
-// Loads whole packs without branches: with them ptxas delays the last float16 of a lane until the others have come. In place of
-// rows and packs that do not exist, the last that do.
+// The packs of a thread, which are Step elements apart and whole. Without a branch for packs beyond the row, in place of which
+// it loads the row's last: with branches ptxas delays the last packs until the first are there.
+template <int Hint, int Step, int Packs, typename T>
+__device__ __forceinline__ void load_whole(uint4 (&held)[Packs], const T* x_row, int column, int columns) {
+#pragma unroll
+  for (int k = 0; k < Packs; ++k) held[k] = load_once<Hint>(x_row + min(column + k * Step, columns - PER_PACK<T>));
+}
+
+// The packs of a lane. In place of rows beyond the last it loads the last.
 template <int Lanes, int Packs, int Rows, int Block, int Hint, typename T>
 __device__ __forceinline__ void load_whole(LaneRows<Lanes, Packs, Rows, Block, Hint, false, T>& own, const T* x, long long rows,
                                            int columns) {
-  constexpr int N = PER_PACK<T>, Step = Lanes * N, Groups = Block / Lanes;
+  constexpr int N = PER_PACK<T>, Groups = Block / Lanes;
   const int column = static_cast<int>(threadIdx.x) % Lanes * N;
   own.first_row = static_cast<long long>(blockIdx.x) * (Groups * Rows) + threadIdx.x / Lanes;
 #pragma unroll
@@ -47,9 +54,17 @@ __device__ __forceinline__ void load_whole(LaneRows<Lanes, Packs, Rows, Block, H
     const long long start = min(own.first_row + r * Groups, rows - 1) * columns;
     own.column[r] = column;
     own.offset[r] = start + column;
-#pragma unroll
-    for (int k = 0; k < Packs; ++k) own.held[r][k] = load_once<Hint>(x + start + min(column + k * Step, columns - N));
+    load_whole<Hint, Lanes * N>(own.held[r], x + start, column, columns);
   }
+}
+
+// The packs of one thread of a block or cluster that holds a row.
+template <int Warps, int Blocks, int Packs, int Hint, typename T>
+__device__ __forceinline__ void load_whole(HeldRow<Warps, Blocks, Packs, 0, Hint, false, T>& row, const T* x, int columns,
+                                           int thread) {
+  row.own = thread, row.columns = columns, row.shift = 0;
+  const T* x_row = x + static_cast<long long>(blockIdx.x) / Blocks * columns;
+  load_whole<Hint, WARP_SIZE * Warps * Blocks * PER_PACK<T>>(row.held, x_row, row.column_of(0), columns);
 }
 
 template <int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
@@ -131,12 +146,11 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
 
   // load
   uint4 kept[Packs][2];  // gamma and beta, if WeightsFirst
-  if constexpr (WeightsFirst) {
-    const int thread = rank * Warps * WARP_SIZE + static_cast<int>(threadIdx.x);
-    load_weights_first<Packs, Parts * WARP_SIZE * N>(kept, weights, thread * N, columns);
-  }
   HeldRow<Warps, Blocks, Packs, SharedPacks, Hint, Masked, T> row;
-  row.load(x, rows, columns, rank);
+  const int thread = rank * Warps * WARP_SIZE + static_cast<int>(threadIdx.x);
+  if constexpr (WeightsFirst) load_weights_first<Packs, Parts * WARP_SIZE * N>(kept, weights, thread * N, columns);
+  if constexpr (!Masked && SharedPacks == 0) load_whole(row, x, columns, thread);
+  else row.load(x, rows, columns, rank);
 
   // reduce: each warp has deviations from its own mean, so that one exchange suffices
   const int shift = row.shift;

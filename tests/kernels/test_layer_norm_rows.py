@@ -11,6 +11,7 @@ from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import _choices as choices
 from kernels.layer_norm import one_read_rows
+from kernels.layer_norm._choices import WeightsFirst
 from kernels.layer_norm._long_rows import LongRows, long_rows
 from kernels.layer_norm._rows_in_turn import InTurn
 from kernels.layer_norm.operation import EPS
@@ -75,7 +76,8 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
         (2**20, 10, "float32", "STAGED"),
         (2**20, 72, "float32", "IN_WARP"),  # whole packs
         (2**20, 129, "float32", "STAGED_LANES"),
-        (2**18, 1024, "float32", "HELD"),
+        (2**18, 1024, "float32", "IN_WARP"),
+        (2**16, 4096, "float32", "HELD"),
         (2**20, 5, "bfloat16", "STAGED"),
         (2**20, 64, "bfloat16", "IN_WARP"),
         (2**20, 129, "bfloat16", "STAGED_LANES"),
@@ -168,13 +170,24 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
         (33, 2, staged(33, 2), 4),
         (10, 2, staged(10, 2), 8),
         (1025, 4, Held(32, 4, 1, 4, 0, 1, True, 128, 12), 9),
-        (440, 4, Held(32, 1, 1, 4, 0, 1, False, 64, 25), 20),  # 48 registers, 8 for gamma and beta
-        (32, 4, Held(8, 1, 1, 1, 0, 2, False, 64, 32), 32),  # few registers suffice for as many threads as can be
-        (1024, 4, Held(32, 4, 1, 4, 0, 1, False, 128, 12), 12),
+        (440, 4, Held(32, 1, 1, 4, 0, 1, False, 64, 25), 12),  # 28 registers, 16 for x, 32 for gamma and beta
+        (32, 4, Held(8, 1, 1, 1, 0, 2, False, 64, 32), 20),
+        (32, 2, Held(4, 1, 1, 1, 0, 2, False, 64, 32), 18),  # half types of several rows: eight more for x
     ],
 )
 def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize, of_softmax, resident):
-    assert choices.with_weights(of_softmax, columns, itemsize, h200).resident == resident
+    (found,) = choices.with_weights(of_softmax, columns, itemsize, h200)
+    assert found == replace(of_softmax, resident=resident)
+
+
+def test_several_warps_keep_weights_in_a_further_candidate_with_fewer_blocks(h200):
+    whole, long = Held(32, 4, 1, 4, 0, 1, False, 128, 12), Held(32, 8, 8, 14, 0, 1, False, 256, 3)
+    late, first = choices.with_weights(whole, 2048, 4, h200)
+    assert late == whole
+    assert first == WeightsFirst(**vars(replace(whole, resident=7)))  # 24 registers, 16 for x, 32 for weights
+    for one in (long, replace(whole, masked=True), replace(whole, shared_packs=2)):
+        (only,) = choices.with_weights(one, 2048, 4, h200)
+        assert not isinstance(only, WeightsFirst)
 
 
 @pytest.mark.nvcc
@@ -186,15 +199,18 @@ def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize,
         ((1016800, 33), "float16", replace(staged(33, 2), hint=1)),
         ((889749, 25), "bfloat16", replace(staged(25, 2), hint=1)),
         ((32_768, 1024), "float32", Held(32, 2, 1, 4, 0, 1, False, 64, 24)),
+        ((32_768, 1024), "bfloat16", Held(32, 1, 1, 4, 0, 2, False, 64, 25)),
+        ((8192, 4096), "float32", Held(32, 4, 1, 8, 0, 1, False, 128, 8)),
+        ((2000, 16_384), "float16", Held(32, 8, 2, 4, 0, 1, False, 256, 6)),
         ((8590, 14_086), "bfloat16", Held(32, 4, 2, 7, 0, 1, True, 128, 8)),  # whose floats ptxas would keep
     ],
 )
 def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
     one = case(*shape, dtype)
-    choice = choices.with_weights(of_softmax, shape[1], 4 if dtype == "float32" else 2, h200)
-    plan = one_read_rows.launches_of(choice, one, h200)
-    (binary,) = binaries(catalog.implementations["layer_norm"][NAME], [plan], "sm_90")
-    assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
+    found = choices.with_weights(of_softmax, shape[1], 4 if dtype == "float32" else 2, h200)
+    plans = [one_read_rows.launches_of(choice, one, h200) for choice in found]
+    for plan, binary in zip(plans, binaries(catalog.implementations["layer_norm"][NAME], plans, "sm_90"), strict=True):
+        assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
 
 
 BY_LANES = {sizes: choices.staged_lanes(*sizes, KNOWN["h200"]) for sizes in ((65, 2), (129, 4), (511, 2), (1001, 2))}
@@ -219,6 +235,8 @@ RUNS = [
     ((5, 257), "float16", Held(32, 1, 1, 2, 0, 2, True, 64, 12)),
     ((3, 1025), "float32", Held(32, 2, 1, 5, 0, 1, True, 64, 12)),  # in several
     ((3, 1536), "float16", Held(32, 2, 1, 3, 0, 1, False, 64, 24)),
+    ((3, 1240), "float16", WeightsFirst(32, 2, 1, 3, 0, 1, False, 64, 16)),  # of which some threads have a pack less
+    ((2, 7000), "bfloat16", WeightsFirst(32, 2, 8, 2, 0, 1, False, 64, 16)),
     ((1, 20003), "float16", Split()),
     ((1, 20003), "bfloat16", Split()),
     ((1, 20003), "bfloat16", None),  # a cluster
