@@ -39,6 +39,8 @@ MASKED_WORK = 1.6
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
+# Clusters of so many blocks fill so much of the multiprocessors, for their blocks are neighbours.
+LARGE, CLUSTERED = 8, 7 / 8
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
 
@@ -136,10 +138,14 @@ def staged_lanes(columns: int, itemsize: int, device: DeviceProperties) -> Stage
     return StagedLanes(lanes, elements, warp_rows * lanes // WARP, resident=max(1, resident))
 
 
+def _keeps_weights(choice: Choice) -> bool:
+    return isinstance(choice, WeightsFirst) or (isinstance(choice, Held) and choice.warps == 1 and not choice.masked)
+
+
 def _weights(choice: Choice) -> int:
     """Packs of gamma, and as many of beta, that a thread loads and waits for; 1 if it loads all of them before x. The
     weights of a masked pack lie in two packs."""
-    if isinstance(choice, WeightsFirst) or (isinstance(choice, Held) and choice.warps == 1 and not choice.masked):
+    if _keeps_weights(choice):
         return 1
     if isinstance(choice, Held):
         return (choice.packs * choice.rows + choice.shared_packs) * (1 + choice.masked)
@@ -152,9 +158,13 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
     if isinstance(choice, LongRows):
         return of_long_rows(choice, case, device)
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
+    if isinstance(choice, WeightsFirst):
+        found = replace(found, resident=choice.resident)  # registers of gamma and beta leave no room for more
     if isinstance(choice, Held) and choice.masked:
         found = replace(found, elements=MASKED_WORK * found.elements)
     if isinstance(choice, Held):
+        if choice.blocks >= LARGE:
+            found = replace(found, resident=CLUSTERED * found.resident)
         rows, columns = case.rows_columns()
         beyond = max(0, 2 * columns * dtypes.itemsize(case.dtype) - CACHED_BYTES)
         found = replace(found, read_again_bytes=found.read_again_bytes + BYTE_BEYOND * rows * beyond)

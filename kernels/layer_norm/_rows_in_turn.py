@@ -14,18 +14,13 @@ from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
 from ..softmax_family.row_techniques import most_packs
 
-# Blocks per row and packs per thread, where groups take several rows, and where they take one. The trials behind these
-# numbers are in results/h200/trials.yaml.
-SEVERAL = [(1, 3), (1, 5), (1, 7), (2, 7), (2, 9)]
-ONE = [(blocks, own) for blocks in (1, 2, 8, 16) for own in (2, 3, 5)]
+# Blocks per row and packs per thread. The trials behind these numbers are in results/h200/trials.yaml.
+SIZES = (1, 3), (1, 5), (1, 7), (2, 7)
 TURNS = 4, 6  # rows per group: more rows share gamma and beta, and with fewer, groups end more evenly
-LARGE = 8  # blocks of a cluster; such clusters fill less of the GPU, for their blocks are neighbours
-CLUSTERED = 7 / 8  # share of the multiprocessors that they fill
 MOST_WARPS = 16  # per row in a block
-# Packs that threads have room for beyond those of the row, at most, as a share of these.
-SPARE_OF_SEVERAL, SPARE_OF_ONE = 0.13, 0.7
+SPARE = 0.13  # packs that threads have room for beyond those of the row, at most, as a share of these
 PARTS_BYTES = 16  # of shared memory for each warp of a row
-REGISTERS, MASKED_REGISTERS = 40, 8  # of a thread, besides its packs
+REGISTERS = 48  # of a thread, besides its packs
 
 
 @dataclass(frozen=True)
@@ -48,27 +43,22 @@ class InTurn:
 
 
 def rows_in_turn(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[InTurn]:
-    """Choices for many rows of half types that begin anywhere. Also for whole packs if all rows are resident at once:
-    each is then a group, which loads gamma and beta while it loads x."""
-    masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
-    if masked and itemsize == 4:
-        return  # 8190 x 4097 gained nothing
+    """Choices for rows of half types that begin anywhere, more than are resident at once."""
+    packs = most_packs(columns, itemsize)
+    if columns * itemsize % PACK == 0 or itemsize == 4:
+        return  # of float32, 8190 x 4097 gained nothing
     unit = PACK // itemsize  # rows so far apart begin at the same element of a pack
     hint = int(evicts_first(rows * columns * itemsize, device))
-    for blocks, own in SEVERAL if masked else ONE:
-        one = _of_size(rows, packs, blocks, own, masked, device)
-        if one is None:
+    for blocks, own in SIZES:
+        one = _of_size(rows, packs, blocks, own, device)
+        if one is None or rows * blocks <= one.resident * device.multiprocessors:
             continue
-        resident_at_once = rows * blocks <= one.resident * device.multiprocessors
-        spare = one.block * blocks * own / packs - 1
-        if resident_at_once and not masked and spare <= SPARE_OF_ONE:
-            yield replace(one, hint=hint)
-        elif not resident_at_once and masked and spare <= SPARE_OF_SEVERAL:
+        if one.block * blocks * own <= (1 + SPARE) * packs:
             for turns in TURNS:
                 yield replace(one, hint=hint, groups=-(-rows // (turns * unit)) * unit)
 
 
-def _of_size(rows: int, packs: int, blocks: int, own: int, masked: bool, device: DeviceProperties) -> InTurn | None:
+def _of_size(rows: int, packs: int, blocks: int, own: int, device: DeviceProperties) -> InTurn | None:
     """The choice for rows of so many packs by `blocks` blocks, `own` packs per thread, each by a group of its own; None
     if it does not fit."""
     warps = -(-packs // (WARP * blocks * own))
@@ -76,14 +66,14 @@ def _of_size(rows: int, packs: int, blocks: int, own: int, masked: bool, device:
         return None
     if WARP * warps * blocks * (own - 1) >= packs:
         return None  # fewer packs per thread would do
-    one = InTurn(warps, blocks, own, rows, masked, WARP * warps, 0)
+    one = InTurn(warps, blocks, own, rows, True, WARP * warps, 0)
     shared = one.shared_bytes + PARTS_BYTES * (warps * blocks + 1)
-    resident = device.resident_blocks(one.block, REGISTERS + MASKED_REGISTERS * masked + 4 * own, shared)
+    resident = device.resident_blocks(one.block, REGISTERS + 4 * own, shared)
     return replace(one, resident=resident) if resident else None
 
 
 def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantities:
-    """For the cost function. A thread that shifts gamma and beta waits for those of each pack, else for all at once."""
+    """For the cost function. A thread shifts gamma and beta, and waits for those of each pack."""
     rows, _ = case.rows_columns()
     itemsize, warps, blocks = dtypes.itemsize(case.dtype), choice.block // WARP, choice.groups * choice.blocks
     nbytes, turns = case.elements * itemsize, max(1.0, rows / choice.groups)
@@ -92,7 +82,7 @@ def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantiti
         moved_bytes=2 * nbytes,
         stretch_bytes=nbytes,
         blocks=blocks,
-        resident=choice.resident * (CLUSTERED if choice.blocks >= LARGE else 1),
+        resident=choice.resident,
         access_bytes=WARP * PACK,
         block_warps=warps,
         barriers=turns * log2(1 + warps),
@@ -101,7 +91,7 @@ def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantiti
         elements=rows * choice.blocks * warps * choice.packs * (PACK // itemsize),
         half=float(itemsize < 4),
         turns=turns,
-        weights=choice.packs if choice.masked else 1,
+        weights=choice.packs,
     )
 
 

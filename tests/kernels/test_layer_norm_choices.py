@@ -5,7 +5,6 @@ from functools import cache
 import pytest
 
 from kernelbench.core import places
-from kernelbench.core.tunable import values_text
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.cost_fit import shares_with
@@ -19,47 +18,41 @@ CATALOG = load_catalog()
 
 
 @cache
-def timed(gpu, suite):
-    """Candidates of each case, but where the choice itself was never timed: on the H100, rows in turn and long rows."""
-    (path,) = (places.RECORDED / gpu / "model").glob("*.layer_norm.csv.gz")
+def timed(suite):
+    """Candidates of each case, with their times on an H200."""
+    (path,) = (places.RECORDED / "h200" / "model").glob("*.layer_norm.csv.gz")
     listed = read_suite(places.SUITES / f"{suite}.yaml", CATALOG.operations, CATALOG.implementations)
-    tunable = CATALOG.implementations["layer_norm"]["one_read_rows"].tunable
-    choices = {case.key: values_text(tunable.ranked(case, KNOWN[gpu], VALUES)[0]) for case in listed.cases}
-    found = candidates_with_quantities([one for one in read_times(path) if one.case in choices], KNOWN[gpu], CATALOG)
-    judged = {one.case for one, _ in found if one.values == choices[one.case]}
-    return [(one, quantities) for one, quantities in found if one.case in judged]
+    cases = {case.key for case in listed.cases}
+    return candidates_with_quantities([one for one in read_times(path) if one.case in cases], KNOWN["h200"], CATALOG)
 
 
 @pytest.mark.parametrize(
-    ("gpu", "suite", "cases", "near", "far", "mean"),
+    ("suite", "cases", "near", "far", "mean"),
     [
-        ("h100", "model_layer_norm", 44, 0.82, 0.91, 0.019),
-        ("h200", "model_layer_norm", 60, 0.83, 0.93, 0.019),
-        ("h100", "peers_layer_norm", 34, 0.89, 0.99, 0.01),
-        ("h200", "peers_layer_norm", 45, 0.92, 0.99, 0.006),
-        ("h200", "layer_norm", 57, 0.88, 0.99, 0.0095),
+        ("model_layer_norm", 60, 0.87, 0.95, 0.017),
+        ("peers_layer_norm", 45, 0.94, 0.99, 0.005),
+        ("layer_norm", 57, 0.93, 0.99, 0.006),
     ],
 )
-def test_the_choice_is_near_the_fastest_of_the_timed_candidates(gpu, suite, cases, near, far, mean):
-    found = shares_with(MODEL, timed(gpu, suite), VALUES)
-    assert len({one.case for one, _ in timed(gpu, suite)}) == cases
+def test_the_choice_is_near_the_fastest_of_the_timed_candidates(suite, cases, near, far, mean):
+    found = shares_with(MODEL, timed(suite), VALUES)
+    assert len({one.case for one, _ in timed(suite)}) == cases
     assert found.within_3_percent >= near
     assert found.within_10_percent >= far
     assert found.mean_loss <= mean
 
 
-@pytest.mark.parametrize("gpu", ["h100", "h200"])
 @pytest.mark.parametrize("suite", ["model_layer_norm", "peers_layer_norm"])
-def test_with_the_constants_of_softmax_alone_choices_lose_twice_as_much(gpu, suite):
+def test_with_the_constants_of_softmax_alone_choices_lose_thrice_as_much(suite):
     constants = {name: one.value for name, one in SHARED_CONSTANTS.items()}
-    with_own, without = (shares_with(MODEL, timed(gpu, suite), each).mean_loss for each in (VALUES, constants))
-    assert without > 2 * with_own
+    with_own, without = (shares_with(MODEL, timed(suite), each).mean_loss for each in (VALUES, constants))
+    assert without > 3 * with_own
 
 
 def gains(technique, suite):
     """By how much its candidates were faster than all others on an H200, of each case that has both."""
     best = {}
-    for one, _ in timed("h200", suite):
+    for one, _ in timed(suite):
         own, seconds = one.values.startswith(technique), one.seconds
         if seconds is not None:
             times = best.setdefault(one.case, {})
@@ -67,12 +60,14 @@ def gains(technique, suite):
     return [times[False] / times[True] for times in best.values() if len(times) == 2]
 
 
-@pytest.mark.parametrize(("technique", "most"), [("longrows", 1.6), ("inturn", 1.4)])
-def test_rows_in_turn_are_the_fastest_on_a_tenth_of_random_cases(technique, most):
+@pytest.mark.parametrize(
+    ("technique", "cases", "most"), [("longrows", 7, 2.0), ("weightsfirst", 5, 1.3), ("inturn", 3, 1.15)]
+)
+def test_a_technique_is_the_fastest_on_a_twentieth_of_random_cases_or_more(technique, cases, most):
     found = gains(technique, "model_layer_norm")
-    assert sum(gain > 1.03 for gain in found) >= 6
+    assert sum(gain > 1.03 for gain in found) >= cases
     assert max(found) > most
 
 
-def test_a_pipeline_takes_rows_of_a_million_columns_in_little_more_than_half_the_time():
-    assert max(gains("longrows", "peers_layer_norm")) > 1.8
+def test_a_pipeline_takes_rows_of_a_million_columns_in_half_the_time():
+    assert max(gains("longrows", "peers_layer_norm")) > 2
