@@ -39,7 +39,7 @@ MASKED_WORK = 1.6
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
-# Clusters of so many blocks fill so much of the multiprocessors, for their blocks are neighbours.
+# Clusters of so many blocks or more fill this share of the multiprocessors, because their blocks are neighbours.
 LARGE, CLUSTERED = 8, 7 / 8
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16

@@ -239,9 +239,9 @@ __device__ __forceinline__ void load_weights(uint4 (&found)[2], const Weights<T>
   }
 }
 
-// Gamma and beta for the packs of a thread, which are Step elements apart and whole, before it loads any of x. Ordinary loads
-// the compiler would delay until the sums are known, and then they wait behind the loads of other warps. Of a pack beyond the
-// row, those of the row's last pack.
+// Loads gamma and beta for the packs of a thread, which are Step elements apart and whole, before any of x. The compiler would
+// delay ordinary loads until the sums are known; then they wait behind the loads of other warps. For a pack beyond the row it
+// loads those of the row's last pack.
 template <int Packs, int Step, typename T>
 __device__ __forceinline__ void load_weights_first(uint4 (&found)[Packs][2], const Weights<T>& weights, int column,
                                                    int columns) {

@@ -34,15 +34,15 @@ __device__ __forceinline__ bool in_packs(const T* x, const T* y, const Weights<T
   return Masked ? weights.in_packs(columns) : shift_of(x) == 0 && shift_of(y) == 0 && weights.aligned();
 }
 
-// The packs of a thread, which are Step elements apart and whole. Without a branch for packs beyond the row, in place of which
-// it loads the row's last: with branches ptxas delays the last packs until the first are there.
+// Loads the packs of a thread, which are Step elements apart and whole. It loads the row's last pack in place of one beyond the
+// row: with a branch ptxas delays the last packs until the first are there.
 template <int Hint, int Step, int Packs, typename T>
 __device__ __forceinline__ void load_whole(uint4 (&held)[Packs], const T* x_row, int column, int columns) {
 #pragma unroll
   for (int k = 0; k < Packs; ++k) held[k] = load_once<Hint>(x_row + min(column + k * Step, columns - PER_PACK<T>));
 }
 
-// The packs of a lane. In place of rows beyond the last it loads the last.
+// Loads the packs of a lane, and the last row in place of one beyond it.
 template <int Lanes, int Packs, int Rows, int Block, int Hint, typename T>
 __device__ __forceinline__ void load_whole(LaneRows<Lanes, Packs, Rows, Block, Hint, false, T>& own, const T* x, long long rows,
                                            int columns) {
@@ -58,7 +58,7 @@ __device__ __forceinline__ void load_whole(LaneRows<Lanes, Packs, Rows, Block, H
   }
 }
 
-// The packs of one thread of a block or cluster that holds a row.
+// Loads the packs of one thread of a block or cluster that holds a row.
 template <int Warps, int Blocks, int Packs, int Hint, typename T>
 __device__ __forceinline__ void load_whole(HeldRow<Warps, Blocks, Packs, 0, Hint, false, T>& row, const T* x, int columns,
                                            int thread) {
