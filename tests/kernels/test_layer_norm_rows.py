@@ -1,11 +1,13 @@
 """Layer norm by one_read_rows: which technique a row gets, and each of them run on the simulator."""
 
+import re
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from kernelbench.build.sass import disassemble, sass_functions
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
@@ -211,6 +213,27 @@ def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
     plans = [one_read_rows.launches_of(choice, one, h200) for choice in found]
     for plan, binary in zip(plans, binaries(catalog.implementations["layer_norm"][NAME], plans, "sm_90"), strict=True):
         assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("shape", "dtype", "choice"),
+    [
+        ((12_608, 768), "float16", Held(32, 1, 1, 3, 0, 1, False, 64, 16)),  # whose last pack ptxas delayed
+        ((3000, 640), "bfloat16", Held(32, 1, 1, 3, 0, 1, False, 64, 16)),
+        ((8192, 4096), "float32", WeightsFirst(32, 4, 1, 8, 0, 1, False, 128, 4)),  # likewise
+        ((2000, 16_384), "float16", WeightsFirst(32, 8, 2, 4, 0, 1, False, 256, 3)),
+    ],
+)
+def test_weights_and_x_are_under_way_before_any_is_used(h200, catalog, binaries, shape, dtype, choice):
+    plan = one_read_rows.launches_of(choice, case(*shape, dtype), h200)
+    (binary,) = binaries(catalog.implementations["layer_norm"][NAME], [plan], "sm_90")
+    code = disassemble(binary.path)
+    if code is None:
+        pytest.skip("neither nvdisasm nor cuobjdump was found")
+    names = re.findall(r"\b(LDG\.E\.(?:EF\.)?128|FADD|HADD2|SHFL)\b", sass_functions(code)[plan.launches[0].entry])
+    first_use = next(place for place, name in enumerate(names) if not name.startswith("LDG"))
+    assert first_use == 3 * choice.packs, "a pack of gamma, of beta and of x each"
 
 
 BY_LANES = {sizes: choices.staged_lanes(*sizes, KNOWN["h200"]) for sizes in ((65, 2), (129, 4), (511, 2), (1001, 2))}
