@@ -89,8 +89,8 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
 
 def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[Choice]:
     """A choice for softmax, with registers for gamma and beta, and as many blocks as a multiprocessor's partitions have
-    registers for: with fewer registers most choices spill. Some still do (docs/tuning.md). Of whole packs, lanes of a
-    warp always keep gamma and beta, and several warps do in a further candidate, which leaves room for fewer blocks."""
+    registers for: with fewer registers most choices spill. Some still do (docs/tuning.md). Lanes of a warp always keep
+    gamma and beta of whole packs. Several warps keep them in a further candidate, with room for fewer blocks."""
     if not isinstance(found, Held | Staged):
         yield found
         return

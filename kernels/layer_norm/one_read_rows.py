@@ -31,7 +31,7 @@ def launches_of(choice: AnyChoice, case: Case, device: DeviceProperties) -> Laun
     if not isinstance(choice, Held) or choice.warps == 1:
         return found
     first = isinstance(choice, WeightsFirst)
-    reasons = (f"{found.reasons[0]}; beside gamma and beta, loaded first",) if first else found.reasons
+    reasons = (f"{found.reasons[0]}; gamma and beta are loaded first, and kept",) if first else found.reasons
     return replace(found, defines=(*found.defines, ("WEIGHTS_FIRST", int(first))), reasons=reasons)
 
 

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 SCRIPT = Path(__file__).with_name("ncu_agreement.py")
 
 
-@pytest.mark.timed  # beside nine other processes ncu ended with 9, without values for some counters
+@pytest.mark.timed  # beside other processes ncu ended with status 9, without values for some counters
 @pytest.mark.timeout(500)
 def test_counters_and_outputs_agree_with_this_gpu(device: Any, compiler: Any, tmp_path: Path) -> None:
     for program in ("ncu", "g++"):
