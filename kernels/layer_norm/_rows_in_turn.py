@@ -31,7 +31,6 @@ class InTurn:
     blocks: int  # per row: a cluster
     packs: int  # per thread
     groups: int  # of blocks; each takes rows in turn
-    masked: bool  # rows begin anywhere
     block: int  # threads
     resident: int  # blocks per multiprocessor
     hint: int = 0
@@ -66,7 +65,7 @@ def _of_size(rows: int, packs: int, blocks: int, own: int, device: DevicePropert
         return None
     if WARP * warps * blocks * (own - 1) >= packs:
         return None  # fewer packs per thread would do
-    one = InTurn(warps, blocks, own, rows, True, WARP * warps, 0)
+    one = InTurn(warps, blocks, own, rows, WARP * warps, 0)
     shared = one.shared_bytes + PARTS_BYTES * (warps * blocks + 1)
     resident = device.resident_blocks(one.block, REGISTERS + 4 * own, shared)
     return replace(one, resident=resident) if resident else None
@@ -76,7 +75,7 @@ def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantiti
     """For the cost function. A thread shifts gamma and beta, and waits for those of each pack."""
     rows, _ = case.rows_columns()
     itemsize, warps, blocks = dtypes.itemsize(case.dtype), choice.block // WARP, choice.groups * choice.blocks
-    nbytes, turns = case.elements * itemsize, max(1.0, rows / choice.groups)
+    nbytes, turns = case.elements * itemsize, rows / choice.groups
     return Quantities(
         **of_device(device),
         moved_bytes=2 * nbytes,
@@ -115,12 +114,10 @@ def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties
         "RESIDENT": choice.resident,
         "HINT": choice.hint,
         "PACKS": choice.packs,
-        "MASKED": int(choice.masked),
         "WARPS": choice.warps,
         "BLOCKS": choice.blocks,
     }
-    turns = -(-rows // choice.groups)
     reason = f"{choice.blocks} blocks" if choice.blocks > 1 else "a block"
-    reason += f" of {choice.warps} warps " + (f"for {turns} rows in turn" if turns > 1 else "per row")
+    reason += f" of {choice.warps} warps for {-(-rows // choice.groups)} rows in turn"
     reason += f", {choice.packs} packs of 16 bytes per thread beside gamma and beta in shared memory"
     return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))

@@ -22,7 +22,7 @@
 
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
-    layer_norm_in_turn<WARPS, BLOCKS, PACKS, HINT, MASKED, T>(x, {gamma, beta, eps}, y, rows, columns);             \
+    layer_norm_in_turn<WARPS, BLOCKS, PACKS, HINT, T>(x, {gamma, beta, eps}, y, rows, columns);                     \
   }
 #elif TECHNIQUE == HELD
 #define DEFINE(dtype, T)                                                                                            \

@@ -1,11 +1,10 @@
-// Layer norm of rows that a block or cluster takes in turn, so that a thread loads its part of gamma and beta once for several
-// rows. These begin at the same element of a pack, so that it shifts them once, too.
+// Layer norm of rows that begin anywhere, which a block or cluster takes in turn, so that a thread loads its part of gamma and
+// beta once for several rows. These begin at the same element of a pack, so that it shifts them once, too.
 //   x, y     T [rows, columns], row-major, beginning at the same element of a pack; must not overlap
 //   Warps    per row in a block, at least two; Blocks: per row, a cluster (sm_90) where there are several
 //   Packs    packs of 16 bytes per thread, in registers; those of its next row, gamma and beta lie in shared memory
-//   Masked   rows begin anywhere; else at multiples of 16 bytes
 //   needs    a row reaches into at most 32 * Warps * Blocks * Packs packs, and into more than with one pack less per thread
-//   launch   block 32 * Warps, grid groups * Blocks; if Masked, groups is a multiple of the elements per pack.
+//   launch   block 32 * Warps, grid groups * Blocks, where groups is a multiple of the elements per pack.
 //            3 * Packs * 16 bytes per thread of dynamic shared memory
 //   moves    each element is read once and written once, gamma and beta once per group
 #pragma once
@@ -43,7 +42,8 @@ struct PartsInTurn {
   }
 };
 
-// The packs of a thread: in which columns they begin, and where shared memory has those of its next row, gamma and beta.
+// The packs of a thread: in which columns they begin, and where shared memory has those of its next row, gamma and beta. Masked:
+// rows begin anywhere; else at multiples of 16 bytes, which only long_rows.cuh takes.
 template <int Threads, int Packs, int Step, bool Masked, typename T>
 struct PacksInTurn {
   static constexpr int N = PER_PACK<T>, Last = Packs - 1;
@@ -99,36 +99,27 @@ struct PacksInTurn {
   }
 
   __device__ __forceinline__ void load_weights(const Weights<T>& weights) const {
-    if constexpr (!Masked) {
-#pragma unroll
-      for (int k = 0; k < Packs; ++k) {
-        if (!exists(k)) continue;
-        copy_ahead(place(GAMMA, k), weights.gamma + column(k));
-        copy_ahead(place(BETA, k), weights.beta + column(k));
-      }
-    } else {
-      constexpr int Together = 3;  // packs under way at once; each takes 16 registers
+    constexpr int Together = 3;  // packs under way at once; each takes 16 registers
 #pragma unroll 1
-      for (int first = 0; first < Packs; first += Together) {
-        uint4 parts[Together][2][2], found[2];
+    for (int first = 0; first < Packs; first += Together) {
+      uint4 parts[Together][2][2], found[2];
 #pragma unroll
-        for (int i = 0; i < Together; ++i) load_weight_parts(parts[i], weights, column(first + i), columns);
+      for (int i = 0; i < Together; ++i) load_weight_parts(parts[i], weights, column(first + i), columns);
 #pragma unroll
-        for (int i = 0; i < Together; ++i) {
-          if (first + i >= Packs) continue;
-          shift_weights(found, parts[i], weights, column(first + i), columns);
-          *place(GAMMA, first + i) = found[0], *place(BETA, first + i) = found[1];
-        }
+      for (int i = 0; i < Together; ++i) {
+        if (first + i >= Packs) continue;
+        shift_weights(found, parts[i], weights, column(first + i), columns);
+        *place(GAMMA, first + i) = found[0], *place(BETA, first + i) = found[1];
       }
     }
   }
 };
 
-template <int Warps, int Blocks, int Packs, int Hint, bool Masked, typename T>
+template <int Warps, int Blocks, int Packs, int Hint, typename T>
 __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                    long long rows, int columns) {
   constexpr int N = PER_PACK<T>, Parts = Warps * Blocks, Threads = Warps * WARP_SIZE;
-  if (!in_packs<Masked>(x, y, weights, columns) || shift_of(x) != shift_of(y))
+  if (!in_packs<true>(x, y, weights, columns) || shift_of(x) != shift_of(y))
     return layer_norm_by_elements(x, weights, y, rows, columns);
 
   __shared__ PartsInTurn<Warps, Blocks> parts;
@@ -139,8 +130,8 @@ __device__ __forceinline__ void layer_norm_in_turn(const T* __restrict__ x, cons
   }
   const int thread = threadIdx.x, part = rank * Warps + thread / WARP_SIZE;
   const long long first = blockIdx.x / Blocks, groups = gridDim.x / Blocks;
-  const int shift = Masked ? shift_of(x + first * columns) : 0;
-  using Own = PacksInTurn<Threads, Packs, Parts * WARP_SIZE, Masked, T>;
+  const int shift = shift_of(x + first * columns);
+  using Own = PacksInTurn<Threads, Packs, Parts * WARP_SIZE, true, T>;
   const Own own{rank * Threads + thread, columns, shift};
   const auto elements_of_part = [=](int i) { return elements_of<Parts, N>(i, columns, shift); };
 

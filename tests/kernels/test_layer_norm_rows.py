@@ -37,7 +37,7 @@ def forced(choice):
 
 
 def in_turn(warps, blocks, packs, groups):
-    return InTurn(warps, blocks, packs, groups, True, 32 * warps, 1)
+    return InTurn(warps, blocks, packs, groups, 32 * warps, 1)
 
 
 def long(warps, blocks, packs, slots, ahead, groups, masked=False, kept=True):
@@ -56,7 +56,7 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
             if isinstance(choice, InTurn):
                 packs, held = most_packs(columns, itemsize), choice.block * choice.blocks * choice.packs
                 assert held - held // choice.packs < packs <= held, columns
-                assert not choice.masked or choice.groups % (16 // itemsize) == 0  # rows of a group begin alike
+                assert choice.groups % (16 // itemsize) == 0  # rows of a group begin alike
                 assert choice.shared_bytes <= device.shared_per_block_optin
                 assert choice.blocks <= device.max_cluster
             if not isinstance(choice, Held):
