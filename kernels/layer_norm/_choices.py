@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 from typing import TypeVar
 
 from kernelbench import Case, Constant, CostModel, DeviceProperties, dtypes
@@ -36,6 +37,11 @@ KEPT_PACKS = 8  # per thread of several warps, with gamma and beta in registers
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
+# Waits for gamma and beta of a masked pack, in those for another: they lie in two packs, and the next lane loads one.
+MASKED_WAITS = 1.5
+# A warp joins the moments of as many warps as it has lanes at once. For those of a cluster it may need several passes,
+# and each but the first takes as long as so many steps of an exchange.
+PASS_STEPS = 4
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
@@ -142,13 +148,12 @@ def _keeps_weights(choice: Choice) -> bool:
     return isinstance(choice, WeightsFirst) or (isinstance(choice, Held) and choice.warps == 1 and not choice.masked)
 
 
-def _weights(choice: Choice) -> int:
-    """Packs of gamma, and as many of beta, that a thread loads and waits for; 1 if it loads all of them before x. The
-    weights of a masked pack lie in two packs."""
+def _weights(choice: Choice) -> float:
+    """Packs of gamma, and as many of beta, that a thread loads and waits for; 1 if it loads all of them before x."""
     if _keeps_weights(choice):
         return 1
     if isinstance(choice, Held):
-        return (choice.packs * choice.rows + choice.shared_packs) * (1 + choice.masked)
+        return (choice.packs * choice.rows + choice.shared_packs) * (MASKED_WAITS if choice.masked else 1)
     return 2 * choice.packs if isinstance(choice, Split) else 0  # each of Split's packs may be masked
 
 
@@ -160,16 +165,25 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
     if isinstance(choice, WeightsFirst):
         found = replace(found, resident=choice.resident)  # registers of gamma and beta leave no room for more
-    if isinstance(choice, Held) and choice.masked:
-        found = replace(found, elements=MASKED_WORK * found.elements)
     if isinstance(choice, Held):
-        if choice.blocks >= LARGE:
-            found = replace(found, resident=CLUSTERED * found.resident)
-        rows, columns = case.rows_columns()
-        beyond = max(0, 2 * columns * dtypes.itemsize(case.dtype) - CACHED_BYTES)
-        found = replace(found, read_again_bytes=found.read_again_bytes + BYTE_BEYOND * rows * beyond)
+        return _of_held(found, choice, case)
     # Lanes take their rows one after another, each with two sums.
     return replace(found, barriers=2 * choice.group) if isinstance(choice, StagedLanes) else found
+
+
+def _of_held(found: Quantities, choice: Held, case: Case) -> Quantities:
+    if choice.masked:
+        # To find the ends of a row, each of several warps takes about as many instructions as softmax to join a pair.
+        found = replace(found, elements=MASKED_WORK * found.elements, pairs=found.warps * (choice.warps > 1))
+    if choice.blocks >= LARGE:
+        found = replace(found, resident=CLUSTERED * found.resident)
+    rows, columns = case.rows_columns()
+    beyond = max(0, 2 * columns * dtypes.itemsize(case.dtype) - CACHED_BYTES)
+    return replace(
+        found,
+        read_again_bytes=found.read_again_bytes + BYTE_BEYOND * rows * beyond,
+        barriers=found.barriers + PASS_STEPS * (ceil(choice.warps * choice.blocks / WARP) - 1),
+    )
 
 
 MODEL = CostModel("layer_norm", CONSTANTS, quantities, predicted_seconds)
