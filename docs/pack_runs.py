@@ -18,7 +18,7 @@ from kernelbench.core import places, writing
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import ENVIRONMENT_FILE, PACKED_RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE
 
-TABLES = ("*/model/*.csv", "*/simulator/*.csv")  # recorded tables that are no runs
+TABLES = ("*/model/*.csv", "*/simulator/*.csv", "*/accuracy/*.csv")  # recorded tables that are no runs
 
 
 def pack(run: Path) -> bool:
