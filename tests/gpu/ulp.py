@@ -1,9 +1,11 @@
 """The distance of results from those of float64, in steps of their type.
 
 Errors are in ulp: the distance of a result from that of float64, in steps of the result's type at the magnitude of the
-latter; one that is rounded once is off by 0.5 at most. Three kinds of results have a larger step, because it is not
+latter; one that is rounded once is off by 0.5 at most. Four kinds of results have a larger step, because it is not
 their own size that sets their error: log-softmax at least float32's at 1, for the sum that a logarithm is taken of is
-near 1 where the result is near 0; a sum float32's at the root of the sum of squares; dropout-add that of the addend.
+near 1 where the result is near 0; a sum float32's at the root of the sum of squares; dropout-add that of the addend;
+layer norm at least float32's at |gamma| / sqrt(variance + eps) times the row's root mean square, and |beta|: the mean
+and the last sum are rounded at that size.
 Results below 2^-126, where float32 has no normal numbers, are not among them: `below` is the largest error there in
 2^-126, at most 1 where they became 0. NaN and infinities have to be where float64 rounded to the type has them, and 0
 and 1 of softmax exact where all of a row is -inf but one number: `special` counts elements where this does not hold.
@@ -17,6 +19,7 @@ import numpy as np
 
 from kernelbench.core import dtypes
 from kernelbench.core.records import Arrays, Case
+from kernels.layer_norm.operation import EPS
 
 NORMAL_NUMBERS = 2.0**-126  # from here on float32 has them
 
@@ -57,11 +60,23 @@ def errors(xp: Any, got: Any, expected: Any, dtype: str, least: Any, exact: bool
 
 def least_size(xp: Any, case: Case, wide: Arrays, dtype: str) -> Any:
     """What sets the error of a result that may be smaller, by operation; 0 where nothing does."""
-    if case.operation == "log_softmax":  # float32's step at 1, in the result's own type
-        return 2.0 ** (-log2(dtypes.unit_roundoff(dtype)) - 24)
+    of_float32 = 2.0 ** (-log2(dtypes.unit_roundoff(dtype)) - 24)  # float32's step at 1, in the result's own type
+    if case.operation == "log_softmax":
+        return of_float32
+    if case.operation == "layer_norm":
+        return of_float32 * _layer_norm_terms(xp, wide)
     if case.operation == "reduce_sum":
         finite = xp.where(xp.isfinite(wide["x"]), wide["x"], 0.0)
         return float(xp.sqrt((finite**2).sum()))
     if case.operation == "dropout_add":
         return xp.abs(xp.where(xp.isfinite(wide["addend"]), wide["addend"], 0.0))
     return 0.0
+
+
+def _layer_norm_terms(xp: Any, wide: Arrays) -> Any:
+    """What is subtracted and added for each result, in size; what is no number counts as 0."""
+    x, gamma, beta = (xp.where(xp.isfinite(wide[name]), wide[name], 0.0) for name in ("x", "gamma", "beta"))
+    rows = x.reshape(-1, gamma.size)
+    scale = 1 / xp.sqrt(rows.var(axis=1) + EPS)
+    size = xp.sqrt((rows * rows).mean(axis=1)) * scale
+    return (xp.abs(gamma) * size[:, None] + xp.abs(beta)).reshape(-1)
