@@ -60,11 +60,9 @@ def errors(xp: Any, got: Any, expected: Any, dtype: str, least: Any, exact: bool
 
 def least_size(xp: Any, case: Case, wide: Arrays, dtype: str) -> Any:
     """What sets the error of a result that may be smaller, by operation; 0 where nothing does."""
-    of_float32 = 2.0 ** (-log2(dtypes.unit_roundoff(dtype)) - 24)  # float32's step at 1, in the result's own type
-    if case.operation == "log_softmax":
-        return of_float32
-    if case.operation == "layer_norm":
-        return of_float32 * _layer_norm_terms(xp, wide)
+    if case.operation in ("log_softmax", "layer_norm"):
+        step = 2.0 ** (-log2(dtypes.unit_roundoff(dtype)) - 24)  # float32's at 1, in the result's own type
+        return step * (_layer_norm_terms(xp, wide) if case.operation == "layer_norm" else 1)
     if case.operation == "reduce_sum":
         finite = xp.where(xp.isfinite(wide["x"]), wide["x"], 0.0)
         return float(xp.sqrt((finite**2).sum()))
