@@ -15,7 +15,8 @@ from kernelbench.planning.catalog import load_catalog
 ROOT = Path(__file__).resolve().parent.parent
 ACCURACY = ROOT / "results" / "h200" / "accuracy"  # from tests/gpu/accuracy.py
 PEER = "torch"
-# One result for all kernels; bytes, equal to the last bit; recorded in steps of its own results, which may be near 0.
+# All kernels of indexing have one result, and bytes of random_mask are equal to the last bit. What is recorded of layer
+# norm counts steps at each result, even near 0, where they say little.
 LEFT_OUT = ("indexing", "random_mask", "layer_norm")
 GONE = "fast"  # a form that was measured, and that no plan has any more
 HEAD = "| operation | kernel | techniques | float32 | float16 | bfloat16 | PyTorch, float32 | float16 | bfloat16 |"
