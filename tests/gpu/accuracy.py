@@ -289,6 +289,13 @@ def main() -> int:
     compiled = time.monotonic()
     on_gpu = options.device == "cuda"
     options.out.mkdir(parents=True, exist_ok=True)
+
+    def say(**seconds: float) -> None:
+        state = environment(device, compiler, seconds)
+        (options.out / "environment.json").write_text(json.dumps(state, indent=1) + "\n")
+
+    seconds = {"build_s": round(compiled - began, 1)}
+    say(**seconds)  # before the first row, so that rows of a run that ends early have it, too
     rows: list[Row] = []
     with (options.out / "accuracy.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
@@ -302,9 +309,8 @@ def main() -> int:
                 writer.writerows(asdict(row) for row in found)
                 rows += found
             file.flush()  # whatever ends the program, what is finished stays
-    seconds = {"build_s": round(compiled - began, 1), "run_s": round(time.monotonic() - compiled, 1)}
-    state = environment(device, compiler, seconds)
-    (options.out / "environment.json").write_text(json.dumps(state, indent=1) + "\n")
+    seconds["run_s"] = round(time.monotonic() - compiled, 1)
+    say(**seconds)
     return summed_up(rows, len(chosen), seconds)
 
 
