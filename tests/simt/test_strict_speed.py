@@ -17,6 +17,8 @@ pytestmark = pytest.mark.nvcc
 SOURCE = Path(__file__).parent / "planted" / "matmul.cu"
 N = 256  # large enough that starting a thread does not count
 SLOWER = 8  # times, at most; by what it costs in CPU time, which other processes change little
+WAITING = 1.5  # times the CPU time of one thread, at most
+ROUNDS = 15  # at most; five, if they show it
 
 
 def test_strict_checks_cost_a_few_times_the_run() -> None:
@@ -26,14 +28,17 @@ def test_strict_checks_cost_a_few_times_the_run() -> None:
     simulation = Simulation(Trial("matmul", SOURCE, (launch,), arrays, ("c",)), ptx)
 
     def seconds(*, strict: bool, threads: int) -> float:
-        taken = []
-        for _ in range(5):
-            began = time.process_time()
-            assert simulation.launch(launch, strict=strict, threads=threads).faults == ()
-            taken.append(time.process_time() - began)
-        return min(taken)
+        began = time.process_time()
+        assert simulation.launch(launch, strict=strict, threads=threads).faults == ()
+        return time.process_time() - began
 
-    plain, strict = seconds(strict=False, threads=1), seconds(strict=True, threads=1)
+    plain, strict, two = [], [], []
+    for done in range(ROUNDS):  # in turn: what slows the machine down for a while slows all three
+        plain.append(seconds(strict=False, threads=1))
+        strict.append(seconds(strict=True, threads=1))
+        two.append(seconds(strict=True, threads=2))
+        if done > 3 and min(strict) < SLOWER * min(plain) and min(two) < WAITING * min(strict):
+            break
     np.testing.assert_allclose(simulation.array("c"), arrays["a"] @ arrays["b"], rtol=1e-3, atol=1e-3)
-    assert strict < SLOWER * plain
-    assert seconds(strict=True, threads=2) < 1.5 * strict, "threads wait for each other"
+    assert min(strict) < SLOWER * min(plain)
+    assert min(two) < WAITING * min(strict), "threads wait for each other"
