@@ -38,9 +38,10 @@ KEPT_PACKS = 8  # per thread of several warps, with gamma and beta in registers
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
 # Waits for gamma and beta of a masked pack, in those for another: they lie in two packs, and the next lane loads one.
+# This number and the next were chosen by the times of candidates (docs/tuning.md).
 MASKED_WAITS = 1.5
 # A warp joins the moments of as many warps as it has lanes at once. For those of a cluster it may need several passes,
-# and each but the first takes as long as so many steps of an exchange.
+# and each but the first counts as so many steps of an exchange.
 PASS_STEPS = 4
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
@@ -173,7 +174,8 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
 
 def _of_held(found: Quantities, choice: Held, case: Case) -> Quantities:
     if choice.masked:
-        # To find the ends of a row, each of several warps takes about as many instructions as softmax to join a pair.
+        # What a warp does besides its packs, as to find the ends of a row, counts as a pair that softmax joins: chosen
+        # by the times of candidates (docs/tuning.md).
         found = replace(found, elements=MASKED_WORK * found.elements, pairs=found.warps * (choice.warps > 1))
     if choice.blocks >= LARGE:
         found = replace(found, resident=CLUSTERED * found.resident)

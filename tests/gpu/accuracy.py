@@ -290,12 +290,12 @@ def main() -> int:
     on_gpu = options.device == "cuda"
     options.out.mkdir(parents=True, exist_ok=True)
 
-    def say(**seconds: float) -> None:
+    def write_environment(**seconds: float) -> None:
         state = environment(device, compiler, seconds)
         (options.out / "environment.json").write_text(json.dumps(state, indent=1) + "\n")
 
     seconds = {"build_s": round(compiled - began, 1)}
-    say(**seconds)  # before the first row, so that rows of a run that ends early have it, too
+    write_environment(**seconds)  # before the first row, so that rows of a run that ends early have it, too
     rows: list[Row] = []
     with (options.out / "accuracy.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
@@ -310,7 +310,7 @@ def main() -> int:
                 rows += found
             file.flush()  # whatever ends the program, what is finished stays
     seconds["run_s"] = round(time.monotonic() - compiled, 1)
-    say(**seconds)
+    write_environment(**seconds)
     return summed_up(rows, len(chosen), seconds)
 
 

@@ -27,7 +27,9 @@ def wide_inputs(case):
 
 @pytest.mark.parametrize("operation", sorted(CATALOG.operations))
 def test_every_output_has_a_step(operation):
-    for case in [one for one in small_cases() if one.operation == operation][:9]:
+    cases = [one for one in small_cases() if one.operation == operation]
+    assert cases
+    for case in cases[:9]:
         wide = wide_inputs(case)
         for spec in CATALOG.operations[operation].arrays(case):
             if spec.role == "output":
