@@ -22,7 +22,7 @@ BYTES, SMALL = (2**20, 2**31), (2**18, 2**24)  # of x
 ROWS, COLUMNS = (1, 10**7), (1, 10**6)
 EXTENT, INNER = (1, 10**5), (2, 10**5)  # inner 1 is the last axis
 PACK_BYTES = 16
-DRAWN, MODEL_DRAWN, SMALL_DRAWN, UNALIGNED_DRAWN = 16, 52, 20, 14  # cases of each data type
+DRAWN, MODEL_DRAWN, SMALL_DRAWN, UNALIGNED_DRAWN, UNSEEN_DRAWN = 16, 52, 20, 14, 30  # cases of each data type
 
 Shape = tuple[int, ...]
 
@@ -194,6 +194,16 @@ def suites() -> list[Drawn]:
             f"{model} They have 256 KB to 1 GB of x.",
             "layer_norm",
             SMALL_DRAWN,
+            False,
+            nbytes=(2**18, 2**30),
+        ),
+        Drawn(
+            "model_layer_norm_unseen",
+            18,
+            "Layer norm of rows, to judge its cost function",
+            "The draw of model_layer_norm from another seed, timed before anybody looked at its shapes.",
+            "layer_norm",
+            UNSEEN_DRAWN,
             False,
             nbytes=(2**18, 2**30),
         ),

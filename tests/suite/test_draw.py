@@ -23,6 +23,7 @@ NAMES = (
     "model_small_rows",
     "model_small_axis",
     "model_layer_norm",
+    "model_layer_norm_unseen",
 )
 
 CASES = {
@@ -32,8 +33,14 @@ CASES = {
     "model_small_rows": 60,
     "model_small_axis": 60,
     "model_layer_norm": 60,
+    "model_layer_norm_unseen": 90,
 }
-BYTES = {"model_small_rows": (2**18, 2**24), "model_small_axis": (2**18, 2**24), "model_layer_norm": (2**18, 2**30)}
+BYTES = {
+    "model_small_rows": (2**18, 2**24),
+    "model_small_axis": (2**18, 2**24),
+    "model_layer_norm": (2**18, 2**30),
+    "model_layer_norm_unseen": (2**18, 2**30),
+}
 
 
 @cache
@@ -61,7 +68,7 @@ def test_files_are_what_their_seeds_give():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shapes_are_within_their_bounds_and_spread_over_them(name):
-    rows = "rows" in name or name == "model_layer_norm"
+    rows = "rows" in name or "layer_norm" in name
     least, most = BYTES.get(name, (2**20, 2**31))
     assert len({(case.shape, case.dtype) for case in cases(name)}) == CASES.get(name, 48)
     for case in cases(name):
@@ -89,3 +96,9 @@ def test_seeds_have_no_shape_in_common(name):
     assert not (first | unseen) & model
     for other in ("model_unaligned", name.replace("draw", "model_small")):
         assert not (first | unseen) & {case.shape for case in cases(other)}
+
+
+def test_the_unseen_cases_of_layer_norm_are_none_that_its_cost_function_was_set_by():
+    set_by = ("model_layer_norm", "peers_layer_norm", "layer_norm")
+    known = {(case.shape, case.dtype) for name in set_by for case in cases(name)}
+    assert not known & {(case.shape, case.dtype) for case in cases("model_layer_norm_unseen")}
