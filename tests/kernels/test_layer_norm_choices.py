@@ -32,9 +32,11 @@ def timed(suite, gpu="h200"):
         ("h200", "model_layer_norm", 60, 0.89, 0.99, 0.01),
         ("h200", "peers_layer_norm", 45, 0.94, 0.99, 0.005),
         ("h200", "layer_norm", 57, 0.93, 0.99, 0.006),
+        ("h200", "model_layer_norm_unseen", 90, 0.80, 0.95, 0.020),
         ("h100", "model_layer_norm", 60, 0.79, 0.95, 0.021),
         ("h100", "peers_layer_norm", 45, 0.97, 0.99, 0.007),
         ("h100", "layer_norm", 57, 0.96, 0.99, 0.009),
+        ("h100", "model_layer_norm_unseen", 90, 0.77, 0.91, 0.028),
     ],
 )
 def test_the_choice_is_near_the_fastest_of_the_timed_candidates(gpu, suite, cases, near, far, mean):
