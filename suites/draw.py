@@ -207,6 +207,16 @@ def suites() -> list[Drawn]:
             False,
             nbytes=(2**18, 2**30),
         ),
+        Drawn(
+            "model_layer_norm_third",
+            19,
+            "Layer norm of rows, to judge its cost function once more",
+            "A third draw, timed before anybody looked at its shapes, after the second had changed the cost function.",
+            "layer_norm",
+            UNSEEN_DRAWN,
+            False,
+            nbytes=(2**18, 2**30),
+        ),
     ]
 
 

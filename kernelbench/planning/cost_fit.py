@@ -43,7 +43,7 @@ class Fit:
     start: LossShares  # with the constants where nothing was fitted
     timed: LossShares  # of what plans chose when the times were taken
     worst: tuple[tuple[float, str, str, str], ...]  # (loss, case, chosen, fastest) of the fitted constants
-    lost: tuple[tuple[CandidateTime, CandidateTime], ...]  # (rule, fastest) where the choice surely loses OVERRIDDEN
+    lost: tuple[tuple[CandidateTime, CandidateTime], ...]  # (choice, fastest) where the choice surely loses OVERRIDDEN
 
     @property
     def is_better(self) -> bool:
@@ -92,7 +92,6 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
     constants = _constants(model, measured) if _gains(start, validated) else model.known
     final, chosen = _losses(model, measured, constants)
     fastest = [min(each, key=lambda one: one.seconds or np.inf) for each in measured.groups]
-    rules = [next((one for one in each if one.is_rule), each[0]) for each in measured.groups]
     own = [measured.times[at] for at in chosen]
     return Fit(
         constants=constants,
@@ -105,8 +104,8 @@ def fit(model: CostModel, samples: Sequence[Sample]) -> Fit:
             _story(measured.groups[at], float(final[at]), measured.times[chosen[at]]) for at in _largest(final)
         ),
         lost=tuple(
-            (rule, best)
-            for rule, best, one, loss in zip(rules, fastest, own, final, strict=True)
+            (one, best)
+            for one, best, loss in zip(own, fastest, final, strict=True)
             if loss >= max(OVERRIDDEN, _noise(one) + _noise(best))
         ),
     )

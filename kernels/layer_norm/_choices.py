@@ -43,6 +43,9 @@ MASKED_WAITS = 1.5
 # A warp joins the moments of as many warps as it has lanes at once. For those of a cluster it may need several passes,
 # and each but the first counts as so many steps of an exchange.
 PASS_STEPS = 4
+# Lanes take rows in shared memory one after another. A row's two sums, and its waits for shared memory, gamma and beta
+# count as so many steps of an exchange, by the same times.
+TURN_STEPS = 6
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
@@ -164,12 +167,11 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
     if isinstance(choice, LongRows):
         return of_long_rows(choice, case, device)
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
-    if isinstance(choice, WeightsFirst):
+    if isinstance(choice, WeightsFirst) or (isinstance(choice, Held) and choice.masked):
         found = replace(found, resident=choice.resident)  # registers of gamma and beta leave no room for more
     if isinstance(choice, Held):
         return _of_held(found, choice, case)
-    # Lanes take their rows one after another, each with two sums.
-    return replace(found, barriers=2 * choice.group) if isinstance(choice, StagedLanes) else found
+    return replace(found, barriers=TURN_STEPS * choice.group) if isinstance(choice, StagedLanes) else found
 
 
 def _of_held(found: Quantities, choice: Held, case: Case) -> Quantities:

@@ -1,7 +1,8 @@
 """A case for every technique of every kernel that is written here, as the kernels' own plans choose among them.
 
 Shapes are candidates only. Which technique one brings about its plan says: entries, constants and reasons, in which a
-number counts as 0, 1 or more. Of the shapes of one technique the smallest of several blocks is taken.
+number counts as 0, 1 or more. Of the shapes of one technique the smallest of several blocks and of long enough rows is
+taken.
 """
 
 import re
@@ -27,6 +28,7 @@ COLUMNS = (
 OUTER = (1, 3, 40, 301)
 DIM = (1, 2, 3, 16, 21, 64, 100, 128, 200, 256, 500, 896, 1009, 2048, 4096, 10_007, 50_000)
 INNER = (2, 3, 4, 5, 8, 17, 31, 48, 64, 100, 128, 196, 256, 1000, 1024, 1025, 4096, 32_768)
+LEAST_DIM = 32  # sums of fewer elements say little of a kernel that takes more
 ROW_OPERATIONS = ("softmax", "log_softmax")
 MOST_ELEMENTS = 2**23  # clusters to which several rows come hold that many
 # How fast a technique is depends on these, not what it does.
@@ -75,14 +77,14 @@ def techniques(
 def _of_kernel(
     operation: str, implementation: Implementation, dtype: str, device: DeviceProperties, most_elements: int
 ) -> list[Technique]:
-    chosen: dict[object, tuple[tuple[bool, int], Technique]] = {}
+    chosen: dict[object, tuple[tuple[bool, bool, int], Technique]] = {}
     for case in candidates(operation, dtype):
         if case.elements > most_elements:
             continue
         planned = plan_case(case, catalog().operations[operation], implementation, device)
         if planned.plan is None:
             continue
-        size = (is_one_block(planned.plan), case.elements)
+        size = (is_one_block(planned.plan), case.outer_dim_inner[1] < LEAST_DIM, case.elements)
         key = signature(planned.plan)
         if key not in chosen or size < chosen[key][0]:
             chosen[key] = size, Technique(implementation, case, planned.plan)
