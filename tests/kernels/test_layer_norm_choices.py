@@ -5,8 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from kernelbench.build import BuildRequest
 from kernelbench.core import places
 from kernelbench.core.operations import case_of_key
+from kernelbench.core.records import Case
 from kernelbench.core.tunable import values_text
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
@@ -17,6 +19,7 @@ from kernelbench.runs.candidate_times import read_times
 from kernelbench.suite import read_suite
 from kernels.layer_norm._choices import MODEL, VALUES
 from kernels.softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
+from tests.build.binaries import all_built
 
 CATALOG = load_catalog()
 KERNEL = CATALOG.implementations["layer_norm"]["one_read_rows"]
@@ -90,10 +93,10 @@ def test_with_the_constants_of_softmax_alone_choices_lose_thrice_as_much(suite):
     assert without > 3 * with_own
 
 
-def gains(technique, suite):
+def gains(technique, *suites):
     """By how much its candidates were faster than all others on an H200, of each case that has both."""
     best = {}
-    for one, _ in timed(suite):
+    for one in (one for suite in suites for one, _ in timed(suite)):
         own, seconds = one.values.startswith(technique), one.seconds
         if seconds is not None:
             times = best.setdefault(one.case, {})
@@ -102,13 +105,34 @@ def gains(technique, suite):
 
 
 @pytest.mark.parametrize(
-    ("technique", "cases", "most"), [("longrows", 7, 2.0), ("weightsfirst", 5, 1.3), ("inturn", 3, 1.15)]
+    ("technique", "cases", "most"), [("longrows", 33, 2.0), ("weightsfirst", 24, 1.6), ("inturn", 8, 1.15)]
 )
-def test_a_technique_is_the_fastest_on_a_twentieth_of_random_cases_or_more(technique, cases, most):
-    found = gains(technique, "model_layer_norm")
+def test_a_technique_is_the_fastest_by_3_percent_on_so_many_of_240_random_cases(technique, cases, most):
+    found = gains(technique, "model_layer_norm", "model_layer_norm_unseen", "model_layer_norm_third")
     assert sum(gain > 1.03 for gain in found) >= cases
     assert max(found) > most
 
 
 def test_a_pipeline_takes_rows_of_a_million_columns_in_half_the_time():
     assert max(gains("longrows", "peers_layer_norm")) > 2
+
+
+@pytest.mark.exhaustive
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("rows", "columns", "dtype"), [(267, 1821, "float32"), (4589, 353, "float16")], ids=["warps", "lanes"]
+)
+def test_as_many_blocks_of_masked_packs_are_counted_as_their_registers_leave_room_for(rows, columns, dtype):
+    """Of compiled candidates; one in twenty takes fewer registers than its launch allows, and more blocks fit."""
+    device, case = KNOWN["h200"], Case("layer_norm", (rows, columns), -1, dtype)
+    pairs = zip(KERNEL.tunable.listed(case, device), KERNEL.tunable.model.quantities(case, device), strict=True)
+    counted = {KERNEL.plan(case, device, **values): one["resident"] for values, one in pairs if values.get("masked")}
+    requests = {plan: BuildRequest.of(KERNEL.source, plan, device.architecture) for plan in counted}
+    built = all_built(requests.values())
+    right = 0
+    for plan, resident in counted.items():
+        (launch,) = plan.launches
+        registers = built[requests[plan]].facts[launch.entry].registers
+        right += device.resident_blocks(launch.block[0], registers, launch.shared_bytes) == resident
+    assert len(counted) >= 6
+    assert right >= 0.8 * len(counted)
