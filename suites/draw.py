@@ -63,7 +63,9 @@ caches: cold
 """
 
     def _implementations(self) -> list[str]:
-        peers = ["torch", "torch_compile", "triton", "cudnn"] if self.beside_peers else []
+        peers = ["torch", "torch_compile", "triton"] if self.beside_peers else []
+        if peers and self.operation != "layer_norm":
+            peers.append("cudnn")  # here it has softmax alone
         own = "one_read_rows" if self.last_axis else "one_read_axis"
         return [own, *peers, "copy", "copy_1", "copy_streamed", "copy_memcpy"]
 
@@ -144,6 +146,15 @@ def suites() -> list[Drawn]:
             "Log-softmax of views drawn at random, not looked at",
             unseen,
             "log_softmax",
+            DRAWN,
+            True,
+        ),
+        Drawn(
+            "draw_layer_norm",
+            20,
+            "Layer norm of rows drawn at random, not looked at",
+            f"{rows}, {what} Recorded before anybody looked at its shapes.",
+            "layer_norm",
             DRAWN,
             True,
         ),

@@ -17,6 +17,7 @@ NAMES = (
     "draw_axis",
     "draw_rows_unseen",
     "draw_axis_unseen",
+    "draw_layer_norm",
     "model_rows",
     "model_axis",
     "model_unaligned",
@@ -101,7 +102,7 @@ def test_seeds_have_no_shape_in_common(name):
         assert not (first | unseen) & {case.shape for case in cases(other)}
 
 
-@pytest.mark.parametrize("name", ["model_layer_norm_unseen", "model_layer_norm_third"])
+@pytest.mark.parametrize("name", ["model_layer_norm_unseen", "model_layer_norm_third", "draw_layer_norm"])
 def test_cases_that_judge_layer_norm_are_none_that_its_cost_function_was_set_by(name):
     set_by = ("model_layer_norm", "peers_layer_norm", "layer_norm", "model_layer_norm_unseen")
     known = {(case.shape, case.dtype) for one in set_by if one != name for case in cases(one)}
