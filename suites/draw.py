@@ -65,7 +65,7 @@ caches: cold
     def _implementations(self) -> list[str]:
         peers = ["torch", "torch_compile", "triton"] if self.beside_peers else []
         if peers and self.operation != "layer_norm":
-            peers.append("cudnn")  # here it has softmax alone
+            peers.append("cudnn")  # a peer of softmax alone
         own = "one_read_rows" if self.last_axis else "one_read_axis"
         return [own, *peers, "copy", "copy_1", "copy_streamed", "copy_memcpy"]
 

@@ -46,6 +46,9 @@ PASS_STEPS = 4
 # Lanes take rows in shared memory one after another. A row's two sums, and its waits for shared memory, gamma and beta
 # count as so many steps of an exchange, by the same times.
 TURN_STEPS = 6
+# Up to so many waves, masked packs count the blocks per multiprocessor that their registers leave room for. With more,
+# the registers of softmax chose better, though they are too few; by the same times.
+FEW_WAVES = 10
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
@@ -167,11 +170,17 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
     if isinstance(choice, LongRows):
         return of_long_rows(choice, case, device)
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
-    if isinstance(choice, WeightsFirst) or (isinstance(choice, Held) and choice.masked):
+    if isinstance(choice, Held) and _counts_own_registers(choice, found):
         found = replace(found, resident=choice.resident)  # registers of gamma and beta leave no room for more
     if isinstance(choice, Held):
         return _of_held(found, choice, case)
     return replace(found, barriers=TURN_STEPS * choice.group) if isinstance(choice, StagedLanes) else found
+
+
+def _counts_own_registers(choice: Held, found: Quantities) -> bool:
+    if choice.masked:
+        return found.blocks <= FEW_WAVES * choice.resident * found.multiprocessors
+    return isinstance(choice, WeightsFirst)
 
 
 def _of_held(found: Quantities, choice: Held, case: Case) -> Quantities:
