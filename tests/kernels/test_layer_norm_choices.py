@@ -22,6 +22,7 @@ from kernels.softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
 from tests.build.binaries import all_built
 
 CATALOG = load_catalog()
+DRAWS = ("model_layer_norm", "model_layer_norm_unseen", "model_layer_norm_third")
 KERNEL = CATALOG.implementations["layer_norm"]["one_read_rows"]
 
 
@@ -109,10 +110,19 @@ def gains(technique, *suites):
 
 
 @pytest.mark.parametrize(
-    ("technique", "cases", "most"), [("longrows", 33, 2.0), ("weightsfirst", 24, 1.6), ("inturn", 8, 1.15)]
+    ("technique", "draws", "cases", "most"),
+    [
+        ("longrows", DRAWS[:1], 7, 2.0),
+        ("weightsfirst", DRAWS[:1], 5, 1.3),
+        ("inturn", DRAWS[:1], 3, 1.15),
+        ("longrows", DRAWS, 33, 2.0),
+        ("weightsfirst", DRAWS, 24, 1.6),
+        ("inturn", DRAWS, 8, 1.15),
+    ],
 )
-def test_a_technique_is_the_fastest_by_3_percent_on_so_many_of_240_random_cases(technique, cases, most):
-    found = gains(technique, "model_layer_norm", "model_layer_norm_unseen", "model_layer_norm_third")
+def test_a_technique_is_the_fastest_by_3_percent_on_so_many_random_cases(technique, draws, cases, most):
+    """On a twentieth or more of the first 60; of all 240, rows in turn are so on a thirtieth."""
+    found = gains(technique, *draws)
     assert sum(gain > 1.03 for gain in found) >= cases
     assert max(found) > most
 
