@@ -193,15 +193,20 @@ bool repeats_nearby(const u64* addresses, u32 firsts, u32 repeats) {
 
 // Takes the lanes of one pass from the queue and counts their sectors.
 u32 atomic_pass(const u64* addresses, Queue& queue) {
-    u32 lanes = 0;
+    u32 lanes = 0, sectors = 0;
     for (u32 k = 0; k < queue.count; ++k) {
         lanes |= queue.items[k];
+    }
+    if (banks_differ(addresses, lanes, 1)) {  // no lane has to wait, which is common and fast to test
+        for (; queue.count; --queue.count) {
+            sectors += count_sectors(addresses, queue.items[queue.count - 1]);
+        }
+        return sectors;
     }
     const u32 firsts = first_of_each(addresses, lanes);
     const Losers lost = losers(addresses, queue, firsts);
     const u32 behind = lost.beaten | (lanes & ~firsts);
     const bool stuck = !(lanes & ~behind & ~lost.held);  // all wait for each other: then one lane goes alone
-    u32 sectors = 0;
     Queue next, last;
     for (u32 k = 0; k < queue.count; ++k) {
         const u32 item = queue.items[k];
