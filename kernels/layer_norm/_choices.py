@@ -46,8 +46,8 @@ PASS_STEPS = 4
 # Lanes take rows in shared memory one after another. A row's two sums, and its waits for shared memory, gamma and beta
 # count as so many steps of an exchange, by the same times.
 TURN_STEPS = 6
-# Up to so many waves, masked packs count the blocks per multiprocessor that their registers leave room for. With more,
-# the registers of softmax chose better, though they are too few; by the same times.
+# Up to so many waves, masked packs count the blocks per multiprocessor that their registers leave room for. With more
+# waves, choices were better with the registers of softmax, though these are too few; by the same times.
 FEW_WAVES = 10
 # The L1 serves so many bytes of gamma and beta to blocks and clusters that hold a row. The rest comes from the L2, and
 # each byte of it takes this share of the time of a byte of memory.
