@@ -150,10 +150,13 @@ def suites() -> list[Drawn]:
             True,
         ),
         Drawn(
-            "draw_layer_norm",
-            20,
+            "draw_layer_norm", 20, "Layer norm of rows drawn at random", f"{rows}, {what}", "layer_norm", DRAWN, True
+        ),
+        Drawn(
+            "draw_layer_norm_unseen",
+            21,
             "Layer norm of rows drawn at random, not looked at",
-            f"{rows}, {what} Recorded before anybody looked at its shapes.",
+            unseen,
             "layer_norm",
             DRAWN,
             True,

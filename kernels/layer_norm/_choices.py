@@ -34,6 +34,10 @@ MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
 # many for half types of several rows, or some spill; for a pack of gamma and one of beta.
 LANE_REGISTERS, WARPS_REGISTERS, PACK_REGISTERS, WEIGHT_REGISTERS = 28, 24, 4, 8
 KEPT_PACKS = 8  # per thread of several warps, with gamma and beta in registers
+# Of half types, lanes with more registers, and whole warps with more rows, are no candidates; with five packs some get
+# registers for fewer blocks. The compiler would load the last pack only when the first has arrived, and rows then took
+# 14 to 28 % more time (docs/tuning.md).
+HALF_REGISTERS, WARP_ROWS, FIVE_PACKS_REGISTERS = 96, 2, 104
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
 MASKED_WORK = 1.6
@@ -88,7 +92,7 @@ def candidates(case: Case, device: DeviceProperties) -> tuple[AnyChoice, ...]:
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)
     of_softmax = (one for one in others if not isinstance(one, StagedLanes))
-    held = (kept for one in of_softmax for kept in with_weights(one, columns, itemsize, device))
+    held = (kept for one in of_softmax for kept in with_weights(one, columns, case.dtype, device))
     by_lanes = staged_lanes(columns, itemsize, device)
     hinted_lanes = [hinted(by_lanes, rows * columns * itemsize, device)] if by_lanes else []
     in_turn = rows_in_turn(rows, columns, itemsize, device)
@@ -100,7 +104,7 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
     return tuple(_quantities(one, case, device).by_name for one in candidates(case, device))
 
 
-def with_weights(found: Choice, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[Choice]:
+def with_weights(found: Choice, columns: int, dtype: str, device: DeviceProperties) -> Iterator[Choice]:
     """A choice for softmax, with registers for gamma and beta, and as many blocks as a multiprocessor's partitions have
     registers for: with fewer registers most choices spill. Some still do (docs/tuning.md). Lanes of a warp always keep
     gamma and beta of whole packs. Several warps keep them in a further candidate, with room for fewer blocks."""
@@ -109,18 +113,30 @@ def with_weights(found: Choice, columns: int, itemsize: int, device: DevicePrope
         return
     registers = device.registers_per_multiprocessor // (found.resident * found.block) // 8 * 8
     if isinstance(found, Staged):
-        yield _in_registers(found, registers + STAGED_REGISTERS + row_weights(columns, itemsize), device)
+        yield _in_registers(found, registers + STAGED_REGISTERS + row_weights(columns, dtypes.itemsize(dtype)), device)
     elif found.masked:
         yield _in_registers(found, registers + MASKED_REGISTERS, device)
     elif found.warps == 1:
-        of_pack = PACK_REGISTERS * (2 if itemsize == 2 and found.rows > 1 else 1)
-        own = found.packs * (of_pack * found.rows + WEIGHT_REGISTERS)
-        yield _in_registers(found, LANE_REGISTERS + own, device)
+        if (of_lane := lane_registers(found, dtype)) is not None:
+            yield _in_registers(found, of_lane, device)
     else:
         yield found
         if not found.shared_packs and found.packs <= KEPT_PACKS:
             own = found.packs * (PACK_REGISTERS + WEIGHT_REGISTERS)
             yield WeightsFirst(**vars(_in_registers(found, WARPS_REGISTERS + own, device)))
+
+
+def lane_registers(found: Held, dtype: str) -> int | None:
+    """Per thread, of lanes that keep gamma and beta of whole packs; None where the compiler would delay a load."""
+    half = dtypes.itemsize(dtype) == 2
+    of_pack = PACK_REGISTERS * (2 if half and found.rows > 1 else 1)
+    registers = LANE_REGISTERS + found.packs * (of_pack * found.rows + WEIGHT_REGISTERS)
+    if not half:
+        return registers
+    whole_warp = found.lanes == WARP
+    if registers > HALF_REGISTERS or (whole_warp and found.rows > WARP_ROWS):
+        return None
+    return FIVE_PACKS_REGISTERS if found.packs == 5 and (whole_warp or dtype == "bfloat16") else registers
 
 
 HeldOrStaged = TypeVar("HeldOrStaged", Held, Staged)

@@ -28,6 +28,9 @@ PARTS_BYTES = 8  # of the moments of a warp or block
 # Whole packs take this share of softmax's instructions, because gamma and beta stay in registers; masked packs, all.
 WHOLE_WORK = 0.7
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
+# Where rows begin anywhere and no more than so many groups have room, there is also a choice of more groups, with so
+# many packs and other registers per thread: some packs are then in local memory (trials.yaml).
+FEW_GROUPS, LOCAL_PACKS, LOCAL_REGISTERS = 2, 5, 20
 
 
 @dataclass(frozen=True)
@@ -56,23 +59,32 @@ def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) 
     the same element of a pack; only if no such group fits, they begin at any, and gamma and beta are shifted for each.
     """
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
-    found: list[LongRows] = []
     if packs < LEAST_PACKS:
-        return found
+        return []
     unit = PACK // gcd(PACK, columns * itemsize)  # rows so far apart begin at the same element of a pack
     hint = int(evicts_first(rows * columns * itemsize, device))
-    for kept in (True, False) if masked else (True,):
-        groups = [one for one in GROUPS if one < max(rows, 2) and (not kept or one % unit == 0)]
-        for own in PACKS:
-            sizes = (_of_size(packs, one, own, masked, kept, device) for one in groups)
-            found += [replace(one, hint=hint) for one in sizes if one is not None][:MOST_SIZES]
-        if found:
-            break
+
+    def of_packs(own: int, kept: bool, registers: int) -> list[LongRows]:
+        groups = (one for one in GROUPS if one < max(rows, 2) and (not kept or one % unit == 0))
+        sizes = (_of_size(packs, one, own, masked, kept, registers, device) for one in groups)
+        return [replace(one, hint=hint) for one in sizes if one is not None]
+
+    keeping = (True, False) if masked else (True,)
+    usual = ([one for own in PACKS for one in of_packs(own, kept, REGISTERS[masked])[:MOST_SIZES]] for kept in keeping)
+    found = next((choices for choices in usual if choices), [])
+    most = max((one.groups for one in found), default=0)
+    for kept in keeping if masked and most <= FEW_GROUPS else ():
+        more = [one for one in of_packs(LOCAL_PACKS, kept, LOCAL_REGISTERS) if one.groups > most]
+        if more:
+            return [*found, more[0]]
     return found
 
 
-def _of_size(packs: int, groups: int, own: int, masked: bool, kept: bool, device: DeviceProperties) -> LongRows | None:
-    """The choice for rows of so many packs by `groups` groups, `own` packs per thread; None if it does not fit."""
+def _of_size(
+    packs: int, groups: int, own: int, masked: bool, kept: bool, registers: int, device: DeviceProperties
+) -> LongRows | None:
+    """The choice for rows of so many packs by `groups` groups, `own` packs and `registers` others per thread; None if
+    it does not fit."""
     blocks = device.multiprocessors // groups
     if blocks == 0 or blocks * groups > MOST_BLOCKS or (groups == 1 and own not in PACKS_OF_ONE_GROUP):
         return None
@@ -83,7 +95,7 @@ def _of_size(packs: int, groups: int, own: int, masked: bool, kept: bool, device
         ahead = min(AHEAD, slots - 2)
         one = LongRows(warps, blocks, own, slots, ahead, groups, masked, kept, WARP * (warps + EXCHANGING))
         shared = one.shared_bytes + PARTS_BYTES * (blocks + 2 * warps + 2)
-        if device.resident_blocks(one.block, REGISTERS[masked] + 12 * own, shared):
+        if device.resident_blocks(one.block, registers + 12 * own, shared):
             return one
     return None
 

@@ -7,14 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kernelbench.build.sass import disassemble, sass_functions
+from kernelbench import dtypes
+from kernelbench.build.sass import disassemble_together, sass_functions
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import _choices as choices
 from kernels.layer_norm import one_read_rows
 from kernels.layer_norm._choices import WeightsFirst
-from kernels.layer_norm._long_rows import LongRows, long_rows
+from kernels.layer_norm._long_rows import LOCAL_PACKS, PACKS, LongRows, long_rows
 from kernels.layer_norm._rows_in_turn import InTurn
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
@@ -136,10 +137,25 @@ def test_long_rows_fit_the_device(gpu, itemsize):
     ],
 )
 def test_long_rows_get_as_many_groups_as_have_room(h200, rows, columns, itemsize, groups, kept):
-    found = list(long_rows(rows, columns, itemsize, h200))
+    found = [one for one in long_rows(rows, columns, itemsize, h200) if one.packs in PACKS]
     assert {one.groups for one in found} == groups
     assert all(one.kept == kept for one in found)
     assert len(found) <= 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "itemsize", "local"),
+    [
+        (60, 900_001, 4, [(2, False)]),  # instead of one
+        (243, 844_102, 2, [(4, True)]),  # instead of two, whose rows do not begin alike
+        (105, 835_333, 2, [(4, False)]),
+        (512, 65_537, 2, []),  # thirty-two have room
+        (42, 740_800, 2, []),  # whole packs: four groups take 14 % longer than two
+    ],
+)
+def test_where_few_groups_have_room_more_keep_packs_in_local_memory(h200, rows, columns, itemsize, local):
+    found = long_rows(rows, columns, itemsize, h200)
+    assert [(one.groups, one.kept) for one in found if one.packs == LOCAL_PACKS] == local
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2**20, 129), (2**14, 4096), (64, 10**6), (2**20, 33)])
@@ -166,29 +182,39 @@ def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
 
 
 @pytest.mark.parametrize(
-    ("columns", "itemsize", "of_softmax", "resident"),
+    ("columns", "dtype", "of_softmax", "resident"),
     [
-        (63, 2, staged(63, 2), 2),
-        (33, 2, staged(33, 2), 4),
-        (10, 2, staged(10, 2), 8),
-        (1025, 4, Held(32, 4, 1, 4, 0, 1, True, 128, 12), 9),
-        (440, 4, Held(32, 1, 1, 4, 0, 1, False, 64, 25), 12),  # 28 registers, 16 for x, 32 for gamma and beta
-        (32, 4, Held(8, 1, 1, 1, 0, 2, False, 64, 32), 20),
-        (32, 2, Held(4, 1, 1, 1, 0, 2, False, 64, 32), 18),  # half types of several rows: eight more for x
+        (63, "float16", staged(63, 2), 2),
+        (33, "float16", staged(33, 2), 4),
+        (10, "float16", staged(10, 2), 8),
+        (1025, "float32", Held(32, 4, 1, 4, 0, 1, True, 128, 12), 9),
+        (440, "float32", Held(32, 1, 1, 4, 0, 1, False, 64, 25), 12),  # 28 registers, 16 for x, 32 for gamma and beta
+        (32, "float32", Held(8, 1, 1, 1, 0, 2, False, 64, 32), 20),
+        (32, "float16", Held(4, 1, 1, 1, 0, 2, False, 64, 32), 18),  # half types of several rows: eight more for x
+        (640, "float16", Held(16, 1, 1, 5, 0, 1, False, 64, 16), 10),
+        (640, "bfloat16", Held(16, 1, 1, 5, 0, 1, False, 64, 16), 8),  # with more, the compiler delays a load
+        (1280, "float16", Held(32, 1, 1, 5, 0, 1, False, 64, 16), 8),
     ],
 )
-def test_weights_take_registers_beside_those_of_softmax(h200, columns, itemsize, of_softmax, resident):
-    (found,) = choices.with_weights(of_softmax, columns, itemsize, h200)
+def test_weights_take_registers_beside_those_of_softmax(h200, columns, dtype, of_softmax, resident):
+    (found,) = choices.with_weights(of_softmax, columns, dtype, h200)
     assert found == replace(of_softmax, resident=resident)
+
+
+@pytest.mark.parametrize(("packs", "rows"), [(6, 1), (8, 1), (3, 2), (1, 4)])
+def test_lanes_of_half_types_hold_no_more_than_the_compiler_loads_at_once(h200, packs, rows):
+    held = Held(32, 1, 1, packs, 0, rows, False, 64, 16)
+    assert not list(choices.with_weights(held, 256 * packs, "bfloat16", h200))
+    assert list(choices.with_weights(held, 128 * packs, "float32", h200))
 
 
 def test_several_warps_keep_weights_in_a_further_candidate_with_fewer_blocks(h200):
     whole, long = Held(32, 4, 1, 4, 0, 1, False, 128, 12), Held(32, 8, 8, 14, 0, 1, False, 256, 3)
-    late, first = choices.with_weights(whole, 2048, 4, h200)
+    late, first = choices.with_weights(whole, 2048, "float32", h200)
     assert late == whole
     assert first == WeightsFirst(**vars(replace(whole, resident=7)))  # 24 registers, 16 for x, 32 for weights
     for one in (long, replace(whole, masked=True), replace(whole, shared_packs=2)):
-        (only,) = choices.with_weights(one, 2048, 4, h200)
+        (only,) = choices.with_weights(one, 2048, "float32", h200)
         assert not isinstance(only, WeightsFirst)
 
 
@@ -209,10 +235,24 @@ def test_several_warps_keep_weights_in_a_further_candidate_with_fewer_blocks(h20
 )
 def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
     one = case(*shape, dtype)
-    found = choices.with_weights(of_softmax, shape[1], 4 if dtype == "float32" else 2, h200)
+    found = choices.with_weights(of_softmax, shape[1], dtype, h200)
     plans = [one_read_rows.launches_of(choice, one, h200) for choice in found]
     for plan, binary in zip(plans, binaries(catalog.implementations["layer_norm"][NAME], plans, "sm_90"), strict=True):
         assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
+
+
+def late_loads(compiled, plans_loads):
+    """Constants of the plans whose first use of what they load comes before the last of so many loads of packs."""
+    listings = disassemble_together([binary.path for binary in compiled], "sm_90")
+    if listings is None:
+        pytest.skip("no nvdisasm was found")
+    late = []
+    for (plan, loads), binary in zip(plans_loads.items(), compiled, strict=True):
+        code = sass_functions(listings[binary.path])[plan.launches[0].entry]
+        names = re.findall(r"\b(LDG\.E\.(?:EF\.)?128|FADD|HADD2|SHFL)\b", code)
+        if next(place for place, name in enumerate(names) if not name.startswith("LDG")) < loads:
+            late.append(plan.defines)
+    return late
 
 
 @pytest.mark.nvcc
@@ -227,13 +267,23 @@ def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
 )
 def test_weights_and_x_are_under_way_before_any_is_used(h200, catalog, binaries, shape, dtype, choice):
     plan = one_read_rows.launches_of(choice, case(*shape, dtype), h200)
-    (binary,) = binaries(catalog.implementations["layer_norm"][NAME], [plan], "sm_90")
-    code = disassemble(binary.path)
-    if code is None:
-        pytest.skip("neither nvdisasm nor cuobjdump was found")
-    names = re.findall(r"\b(LDG\.E\.(?:EF\.)?128|FADD|HADD2|SHFL)\b", sass_functions(code)[plan.launches[0].entry])
-    first_use = next(place for place, name in enumerate(names) if not name.startswith("LDG"))
-    assert first_use == 3 * choice.packs, "a pack of gamma, of beta and of x each"
+    compiled = binaries(catalog.implementations["layer_norm"][NAME], [plan], "sm_90")
+    assert not late_loads(compiled, {plan: 3 * choice.packs}), "a pack of gamma, of beta and of x each"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.nvcc
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_lanes_load_all_packs_before_they_use_any(h200, catalog, binaries, dtype):
+    plans = {}
+    for lanes, packs, rows, hint in product((4, 16, 32), range(1, 9), (1, 2, 4), (0, 1)):
+        held = Held(lanes, 1, 1, packs, 0, rows, False, 64, 16, hint=hint)
+        one = case(4096, lanes * packs * 16 // dtypes.itemsize(dtype), dtype)
+        for choice in choices.with_weights(held, one.shape[1], dtype, h200) if packs * rows <= 8 else ():
+            plans[one_read_rows.launches_of(choice, one, h200)] = packs * (2 + rows)
+    compiled = binaries(catalog.implementations["layer_norm"][NAME], list(plans), "sm_90")
+    assert not late_loads(compiled, plans)
+    assert len(plans) >= 40
 
 
 BY_LANES = {sizes: choices.staged_lanes(*sizes, KNOWN["h200"]) for sizes in ((65, 2), (129, 4), (511, 2), (1001, 2))}

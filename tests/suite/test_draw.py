@@ -18,6 +18,7 @@ NAMES = (
     "draw_rows_unseen",
     "draw_axis_unseen",
     "draw_layer_norm",
+    "draw_layer_norm_unseen",
     "model_rows",
     "model_axis",
     "model_unaligned",
