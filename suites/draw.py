@@ -231,6 +231,16 @@ def suites() -> list[Drawn]:
             False,
             nbytes=(2**18, 2**30),
         ),
+        Drawn(
+            "model_layer_norm_fourth",
+            22,
+            "Layer norm of rows, to judge its cost function a third time",
+            "A fourth draw, timed before anybody looked at its shapes, after draws beside peers changed the function.",
+            "layer_norm",
+            UNSEEN_DRAWN,
+            False,
+            nbytes=(2**18, 2**30),
+        ),
     ]
 
 

@@ -57,7 +57,7 @@ FEW_WAVES = 10
 # each byte of it takes this share of the time of a byte of memory.
 CACHED_BYTES, BYTE_BEYOND = 2**17, 0.3
 # Clusters of so many blocks or more fill this share of the multiprocessors, because their blocks are neighbours.
-LARGE, CLUSTERED = 8, 7 / 8
+LARGE, CLUSTERED = 4, 7 / 8
 # Least and most per lane that takes rows from shared memory and keeps the weights of as many; of halves twice as many.
 LANE_ELEMENTS = 4, 16
 
@@ -121,9 +121,10 @@ def with_weights(found: Choice, columns: int, dtype: str, device: DeviceProperti
             yield _in_registers(found, of_lane, device)
     else:
         yield found
-        if not found.shared_packs and found.packs <= KEPT_PACKS:
-            own = found.packs * (PACK_REGISTERS + WEIGHT_REGISTERS)
-            yield WeightsFirst(**vars(_in_registers(found, WARPS_REGISTERS + own, device)))
+        registers = WARPS_REGISTERS + found.packs * (PACK_REGISTERS + WEIGHT_REGISTERS)
+        resident = device.resident_blocks(found.block, registers, 0)
+        if resident and not found.shared_packs and found.packs <= KEPT_PACKS:
+            yield WeightsFirst(**vars(replace(found, resident=resident)))
 
 
 def lane_registers(found: Held, dtype: str) -> int | None:

@@ -27,6 +27,7 @@ EXCHANGING = 2  # warps
 PARTS_BYTES = 8  # of the moments of a warp or block
 # Whole packs take this share of softmax's instructions, because gamma and beta stay in registers; masked packs, all.
 WHOLE_WORK = 0.7
+GROUP_STEPS = 1  # of an exchange, beside those between a block's warps, that a turn's exchange between blocks counts as
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
 # Where rows begin anywhere and no more than so many groups have room, there is also a choice of more groups, with so
 # many packs and other registers per thread: some packs are then in local memory (trials.yaml).
@@ -114,7 +115,7 @@ def of_long_rows(choice: LongRows, case: Case, device: DeviceProperties) -> Quan
         resident=1,
         access_bytes=WARP * PACK,
         block_warps=choice.warps,
-        barriers=turns * log2(1 + choice.warps),
+        barriers=turns * (log2(1 + choice.warps) + GROUP_STEPS),
         waiting=1,
         warps=blocks * choice.warps,
         elements=elements * (1 if choice.masked else WHOLE_WORK),

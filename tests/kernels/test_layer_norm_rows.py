@@ -213,7 +213,8 @@ def test_several_warps_keep_weights_in_a_further_candidate_with_fewer_blocks(h20
     late, first = choices.with_weights(whole, 2048, "float32", h200)
     assert late == whole
     assert first == WeightsFirst(**vars(replace(whole, resident=7)))  # 24 registers, 16 for x, 32 for weights
-    for one in (long, replace(whole, masked=True), replace(whole, shared_packs=2)):
+    wide = Held(32, 28, 1, 6, 0, 1, False, 896, 2)  # for which no multiprocessor has the registers
+    for one in (long, replace(whole, masked=True), replace(whole, shared_packs=2), wide):
         (only,) = choices.with_weights(one, 2048, "float32", h200)
         assert not isinstance(only, WeightsFirst)
 

@@ -27,6 +27,7 @@ NAMES = (
     "model_layer_norm",
     "model_layer_norm_unseen",
     "model_layer_norm_third",
+    "model_layer_norm_fourth",
 )
 
 CASES = {
@@ -38,6 +39,7 @@ CASES = {
     "model_layer_norm": 60,
     "model_layer_norm_unseen": 90,
     "model_layer_norm_third": 90,
+    "model_layer_norm_fourth": 90,
 }
 BYTES = {
     "model_small_rows": (2**18, 2**24),
@@ -45,6 +47,7 @@ BYTES = {
     "model_layer_norm": (2**18, 2**30),
     "model_layer_norm_unseen": (2**18, 2**30),
     "model_layer_norm_third": (2**18, 2**30),
+    "model_layer_norm_fourth": (2**18, 2**30),
 }
 
 
