@@ -43,6 +43,7 @@ def timed(suite, gpu="h200"):
         ("h200", "layer_norm", 57, 0.93, 0.99, 0.006),
         ("h200", "model_layer_norm_unseen", 90, 0.82, 0.95, 0.016),
         ("h200", "model_layer_norm_third", 90, 0.77, 0.96, 0.018),
+        ("h200", "model_layer_norm_fourth", 90, 0.76, 0.92, 0.024),
         ("h200", "draw_layer_norm", 48, 0.84, 0.95, 0.018),
         ("h200", "draw_layer_norm_unseen", 48, 0.69, 0.97, 0.022),
         ("h100", "model_layer_norm", 60, 0.79, 0.95, 0.021),
