@@ -30,8 +30,8 @@ WHOLE_WORK = 0.7
 GROUP_STEPS = 1  # of an exchange, beside those between a block's warps, that a turn's exchange between blocks counts as
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
 # Where rows begin anywhere and no more than so many groups have room, there is also a choice of more groups, with so
-# many packs and other registers per thread: some packs are then in local memory (trials.yaml).
-FEW_GROUPS, LOCAL_PACKS, LOCAL_REGISTERS = 2, 5, 20
+# many packs and other registers per thread. If gamma and beta are kept, up to 100 bytes of them are in local memory.
+FEW_GROUPS, TIGHT_PACKS, TIGHT_REGISTERS = 2, 5, 20
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) 
     found = next((choices for choices in usual if choices), [])
     most = max((one.groups for one in found), default=0)
     for kept in keeping if masked and most <= FEW_GROUPS else ():
-        more = [one for one in of_packs(LOCAL_PACKS, kept, LOCAL_REGISTERS) if one.groups > most]
+        more = [one for one in of_packs(TIGHT_PACKS, kept, TIGHT_REGISTERS) if one.groups > most]
         if more:
             return [*found, more[0]]
     return found
@@ -156,4 +156,6 @@ def long_rows_plan(
     groups = f"{choice.groups} groups" if choice.groups > 1 else "one group"
     reason = f"{groups} of {choice.blocks} blocks of {choice.block // WARP} warps, for {turns} rows in turn"
     reason += f", up to {choice.slots} of them in shared memory at once"
+    if choice.packs == TIGHT_PACKS and choice.kept:
+        reason += "; to make room for as many groups, threads keep some bytes in local memory"
     return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))

@@ -15,7 +15,7 @@ from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import _choices as choices
 from kernels.layer_norm import one_read_rows
 from kernels.layer_norm._choices import WeightsFirst
-from kernels.layer_norm._long_rows import LOCAL_PACKS, PACKS, LongRows, long_rows
+from kernels.layer_norm._long_rows import PACKS, TIGHT_PACKS, LongRows, long_rows
 from kernels.layer_norm._rows_in_turn import InTurn
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
@@ -144,7 +144,7 @@ def test_long_rows_get_as_many_groups_as_have_room(h200, rows, columns, itemsize
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "itemsize", "local"),
+    ("rows", "columns", "itemsize", "more"),
     [
         (60, 900_001, 4, [(2, False)]),  # instead of one
         (243, 844_102, 2, [(4, True)]),  # instead of two, whose rows do not begin alike
@@ -153,9 +153,16 @@ def test_long_rows_get_as_many_groups_as_have_room(h200, rows, columns, itemsize
         (42, 740_800, 2, []),  # whole packs: four groups take 14 % longer than two
     ],
 )
-def test_where_few_groups_have_room_more_keep_packs_in_local_memory(h200, rows, columns, itemsize, local):
+def test_where_few_groups_have_room_a_choice_with_fewer_registers_has_more(h200, rows, columns, itemsize, more):
     found = long_rows(rows, columns, itemsize, h200)
-    assert [(one.groups, one.kept) for one in found if one.packs == LOCAL_PACKS] == local
+    assert [(one.groups, one.kept) for one in found if one.packs == TIGHT_PACKS] == more
+
+
+def test_a_plan_says_that_threads_keep_bytes_in_local_memory(h200, catalog):
+    own = catalog.implementations["layer_norm"][NAME]
+    kept, shifted = (own.plan(case(*shape, "float16"), h200).reasons[0] for shape in ((243, 844_102), (105, 835_333)))
+    assert kept.endswith("; to make room for as many groups, threads keep some bytes in local memory")
+    assert shifted.endswith("in shared memory at once")
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2**20, 129), (2**14, 4096), (64, 10**6), (2**20, 33)])
