@@ -36,7 +36,7 @@ LANE_REGISTERS, WARPS_REGISTERS, PACK_REGISTERS, WEIGHT_REGISTERS = 28, 24, 4, 8
 KEPT_PACKS = 8  # per thread of several warps, with gamma and beta in registers
 # Of half types, lanes with more registers, and whole warps with more rows, are no candidates; with five packs some get
 # registers for fewer blocks. The compiler would load the last pack only when the first has arrived, and rows then took
-# 14 to 28 % more time (docs/tuning.md).
+# 10 to 28 % more time (docs/tuning.md).
 HALF_REGISTERS, WARP_ROWS, FIVE_PACKS_REGISTERS = 96, 2, 104
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
