@@ -34,9 +34,9 @@ MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
 # many for half types of several rows, or some spill; for a pack of gamma and one of beta.
 LANE_REGISTERS, WARPS_REGISTERS, PACK_REGISTERS, WEIGHT_REGISTERS = 28, 24, 4, 8
 KEPT_PACKS = 8  # per thread of several warps, with gamma and beta in registers
-# Of half types, lanes with more registers, and whole warps with more rows, are no candidates; with five packs some get
-# registers for fewer blocks. The compiler would load the last pack only when the first has arrived, and rows then took
-# 10 to 28 % more time (docs/tuning.md).
+# Lanes of half types with more registers, or whole warps with more rows, are no candidates, and some with five packs
+# get registers for fewer blocks. For these the compiler would issue the last load only when the first has arrived, and
+# rows took 10 to 28 % more time (docs/tuning.md).
 HALF_REGISTERS, WARP_ROWS, FIVE_PACKS_REGISTERS = 96, 2, 104
 # Instructions for a masked pack in those for another, because gamma and beta are shifted for every row. By four warps
 # of 5 and 4 packs per thread, the simulator counts 43 per element of 4,097 bfloat16, and 26 per element of 4,096.
@@ -107,7 +107,8 @@ def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float
 def with_weights(found: Choice, columns: int, dtype: str, device: DeviceProperties) -> Iterator[Choice]:
     """A choice for softmax, with registers for gamma and beta, and as many blocks as a multiprocessor's partitions have
     registers for: with fewer registers most choices spill. Some still do (docs/tuning.md). Lanes of a warp always keep
-    gamma and beta of whole packs. Several warps keep them in a further candidate, with room for fewer blocks."""
+    gamma and beta of whole packs. Several warps keep them in a further candidate, with room for fewer blocks.
+    Nothing if the compiler would delay a load."""
     if not isinstance(found, Held | Staged):
         yield found
         return
@@ -128,7 +129,7 @@ def with_weights(found: Choice, columns: int, dtype: str, device: DeviceProperti
 
 
 def lane_registers(found: Held, dtype: str) -> int | None:
-    """Per thread, of lanes that keep gamma and beta of whole packs; None where the compiler would delay a load."""
+    """Registers per thread of lanes that keep gamma and beta; None if the compiler would delay a load."""
     half = dtypes.itemsize(dtype) == 2
     of_pack = PACK_REGISTERS * (2 if half and found.rows > 1 else 1)
     registers = LANE_REGISTERS + found.packs * (of_pack * found.rows + WEIGHT_REGISTERS)

@@ -27,10 +27,11 @@ EXCHANGING = 2  # warps
 PARTS_BYTES = 8  # of the moments of a warp or block
 # Whole packs take this share of softmax's instructions, because gamma and beta stay in registers; masked packs, all.
 WHOLE_WORK = 0.7
-GROUP_STEPS = 1  # of an exchange, beside those between a block's warps, that a turn's exchange between blocks counts as
+GROUP_STEPS = 1  # what an exchange between the blocks of a group counts as, in steps of one between a block's warps
 REGISTERS = 52, 44  # of a thread, besides its packs, gamma and beta; the latter where rows begin anywhere
-# Where rows begin anywhere and no more than so many groups have room, there is also a choice of more groups, with so
-# many packs and other registers per thread. If gamma and beta are kept, up to 100 bytes of them are in local memory.
+# Where rows begin anywhere and no more than so many groups have room, one more choice has more groups, with so many
+# packs and other registers per thread. If it keeps gamma and beta, the compiler puts 32 to 100 bytes per thread into
+# local memory.
 FEW_GROUPS, TIGHT_PACKS, TIGHT_REGISTERS = 2, 5, 20
 
 
@@ -58,6 +59,7 @@ class LongRows:
 def long_rows(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> list[LongRows]:
     """For each of PACKS, the choices with the most groups whose rows fit into shared memory. Rows of a group begin at
     the same element of a pack; only if no such group fits, they begin at any, and gamma and beta are shifted for each.
+    Where few groups have room, a further choice has more groups and fewer registers.
     """
     masked, packs = columns * itemsize % PACK != 0, most_packs(columns, itemsize)
     if packs < LEAST_PACKS:
@@ -157,5 +159,5 @@ def long_rows_plan(
     reason = f"{groups} of {choice.blocks} blocks of {choice.block // WARP} warps, for {turns} rows in turn"
     reason += f", up to {choice.slots} of them in shared memory at once"
     if choice.packs == TIGHT_PACKS and choice.kept:
-        reason += "; to make room for as many groups, threads keep some bytes in local memory"
+        reason += "; threads keep some bytes in local memory, so that more groups have room"
     return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))

@@ -137,9 +137,10 @@ def test_long_rows_fit_the_device(gpu, itemsize):
     ],
 )
 def test_long_rows_get_as_many_groups_as_have_room(h200, rows, columns, itemsize, groups, kept):
-    found = [one for one in long_rows(rows, columns, itemsize, h200) if one.packs in PACKS]
-    assert {one.groups for one in found} == groups
-    assert all(one.kept == kept for one in found)
+    found = long_rows(rows, columns, itemsize, h200)
+    usual = [one for one in found if one.packs in PACKS]
+    assert {one.groups for one in usual} == groups
+    assert all(one.kept == kept for one in usual)
     assert len(found) <= 6
 
 
@@ -161,7 +162,7 @@ def test_where_few_groups_have_room_a_choice_with_fewer_registers_has_more(h200,
 def test_a_plan_says_that_threads_keep_bytes_in_local_memory(h200, catalog):
     own = catalog.implementations["layer_norm"][NAME]
     kept, shifted = (own.plan(case(*shape, "float16"), h200).reasons[0] for shape in ((243, 844_102), (105, 835_333)))
-    assert kept.endswith("; to make room for as many groups, threads keep some bytes in local memory")
+    assert kept.endswith("; threads keep some bytes in local memory, so that more groups have room")
     assert shifted.endswith("in shared memory at once")
 
 
@@ -235,7 +236,8 @@ def test_several_warps_keep_weights_in_a_further_candidate_with_fewer_blocks(h20
         ((1016800, 33), "float16", replace(staged(33, 2), hint=1)),
         ((889749, 25), "bfloat16", replace(staged(25, 2), hint=1)),
         ((32_768, 1024), "float32", Held(32, 2, 1, 4, 0, 1, False, 64, 24)),
-        ((32_768, 1024), "bfloat16", Held(32, 1, 1, 4, 0, 2, False, 64, 25)),
+        ((65_536, 512), "bfloat16", Held(32, 1, 1, 2, 0, 2, False, 64, 25)),
+        ((65_536, 640), "float16", Held(16, 1, 1, 5, 0, 1, False, 64, 25)),
         ((8192, 4096), "float32", Held(32, 4, 1, 8, 0, 1, False, 128, 8)),
         ((2000, 16_384), "float16", Held(32, 8, 2, 4, 0, 1, False, 256, 6)),
         ((8590, 14_086), "bfloat16", Held(32, 4, 2, 7, 0, 1, True, 128, 8)),  # whose floats ptxas would keep
@@ -245,12 +247,13 @@ def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
     one = case(*shape, dtype)
     found = choices.with_weights(of_softmax, shape[1], dtype, h200)
     plans = [one_read_rows.launches_of(choice, one, h200) for choice in found]
+    assert plans
     for plan, binary in zip(plans, binaries(catalog.implementations["layer_norm"][NAME], plans, "sm_90"), strict=True):
         assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
 
 
-def late_loads(compiled, plans_loads):
-    """Constants of the plans whose first use of what they load comes before the last of so many loads of packs."""
+def uses_before_loads(compiled, plans_loads):
+    """The constants of each plan that does not issue exactly so many loads of packs before it first uses one."""
     listings = disassemble_together([binary.path for binary in compiled], "sm_90")
     if listings is None:
         pytest.skip("no nvdisasm was found")
@@ -258,7 +261,7 @@ def late_loads(compiled, plans_loads):
     for (plan, loads), binary in zip(plans_loads.items(), compiled, strict=True):
         code = sass_functions(listings[binary.path])[plan.launches[0].entry]
         names = re.findall(r"\b(LDG\.E\.(?:EF\.)?128|FADD|HADD2|SHFL)\b", code)
-        if next(place for place, name in enumerate(names) if not name.startswith("LDG")) < loads:
+        if next(place for place, name in enumerate(names) if not name.startswith("LDG")) != loads:
             late.append(plan.defines)
     return late
 
@@ -276,7 +279,7 @@ def late_loads(compiled, plans_loads):
 def test_weights_and_x_are_under_way_before_any_is_used(h200, catalog, binaries, shape, dtype, choice):
     plan = one_read_rows.launches_of(choice, case(*shape, dtype), h200)
     compiled = binaries(catalog.implementations["layer_norm"][NAME], [plan], "sm_90")
-    assert not late_loads(compiled, {plan: 3 * choice.packs}), "a pack of gamma, of beta and of x each"
+    assert not uses_before_loads(compiled, {plan: 3 * choice.packs}), "a pack of gamma, of beta and of x each"
 
 
 @pytest.mark.exhaustive
@@ -290,7 +293,7 @@ def test_lanes_load_all_packs_before_they_use_any(h200, catalog, binaries, dtype
         for choice in choices.with_weights(held, one.shape[1], dtype, h200) if packs * rows <= 8 else ():
             plans[one_read_rows.launches_of(choice, one, h200)] = packs * (2 + rows)
     compiled = binaries(catalog.implementations["layer_norm"][NAME], list(plans), "sm_90")
-    assert not late_loads(compiled, plans)
+    assert not uses_before_loads(compiled, plans)
     assert len(plans) >= 40
 
 
