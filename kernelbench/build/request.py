@@ -31,8 +31,8 @@ class BuildRequest:
 
     @classmethod
     def of(cls, source: Path, plan: LaunchPlan, architecture: str) -> BuildRequest:
-        """The request that a plan makes of its source."""
-        return cls(source, plan.defines, architecture, plan.debug, plan.host is not None)
+        """The request that a plan makes: of the source that it names, else of this one."""
+        return cls(plan.source or source, plan.defines, architecture, plan.debug, plan.host is not None)
 
     def __post_init__(self) -> None:
         if not _ARCHITECTURE.fullmatch(self.architecture):

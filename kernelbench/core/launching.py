@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 
 from kernelbench.core.errors import DeviceError, Unsupported
 from kernelbench.core.tensor_maps import Tiling
@@ -101,6 +102,7 @@ class LaunchPlan:
     debug: bool = False  # built with nvcc -G, which optimises nothing
     host: HostCall | None = None
     alignment: int = 1  # bytes: every array must begin at a multiple, or devices refuse the plan
+    source: Path | None = None  # its .cu, one of the implementation's `other_sources`; None for the usual one
 
     def check_alignment(self, addresses: Mapping[str, int]) -> None:
         """Unsupported for arrays that do not begin at a multiple of `alignment`. `addresses`: by name."""

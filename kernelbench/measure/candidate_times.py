@@ -17,7 +17,7 @@ from kernelbench.measure.binaries import build_plans
 from kernelbench.measure.search import Search
 from kernelbench.planning.candidates import Candidate
 from kernelbench.planning.case_plans import CasePlan, plan_case
-from kernelbench.planning.tuned import source_hash
+from kernelbench.planning.tuned import hash_of_plan
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -91,11 +91,11 @@ def _times(
         each = rule if is_rule else measured.get(key)
         if each is None:  # launches the same as an earlier candidate
             continue
-        timed = each.seconds is not None
+        timed, planned = each.seconds is not None, search.rule if is_rule else search.planned[key]
         yield CandidateTime(
             gpu=search.bench.properties.name,
             kernel=f"{one.operation}/{one.name}",
-            source=source_hash(one.source),
+            source=hash_of_plan(planned.plan, one),
             case=case.key,
             values=values_text(values),
             is_rule=is_rule,

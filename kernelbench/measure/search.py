@@ -35,7 +35,7 @@ from kernelbench.measure.bench import Bench
 from kernelbench.measure.binaries import build_plans
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
-from kernelbench.planning.tuned import TunedEntry, source_hash
+from kernelbench.planning.tuned import TunedEntry, hash_of_plan
 from kernelbench.runs.environment import utc_now
 
 if TYPE_CHECKING:
@@ -220,6 +220,7 @@ class Search:
             return None
         state = self.bench.environment()
         words = [f"{name} {state[name]}" for name in ("driver", "cuda_driver") if state.get(name)]
+        planned = self.planned[tuple(winner.values.items())] if winner else self.rule
         return TunedEntry(
             operation=self.case.operation,
             implementation=self.implementation.name,
@@ -231,7 +232,7 @@ class Search:
             rule_seconds=self.rule_s,
             case=self.case.key,
             date=utc_now(),
-            kernel=source_hash(self.implementation.source),
+            kernel=hash_of_plan(planned.plan, self.implementation),
             kernelbench=kernelbench.__version__,
             environment=", ".join([*words, f"nvcc {self.compiler.version}"]),
         )

@@ -84,6 +84,10 @@ IMPLEMENTATION: Known = {
     ),
     "tunable": (_or_none(_tunable), "a Tunable, its values tuples of ints by name, or None"),
     "source": (_or_none(lambda value: isinstance(value, Path)), "a Path or None"),
+    "other_sources": (
+        lambda value: type(value) is tuple and all(isinstance(one, Path) and one.is_file() for one in value),
+        "a tuple of Paths to files",
+    ),
 }
 OPERATION: Known = {
     "name": (_text, "a text"),

@@ -11,7 +11,7 @@ from kernelbench.core.operations import case_of_key
 from kernelbench.core.tunable import values_text
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.cost_fit import Fit
-from kernelbench.planning.tuned import TunedEntry, source_hash
+from kernelbench.planning.tuned import TunedEntry, source_hashes
 
 
 def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: str, date: str) -> Iterator[TunedEntry]:
@@ -19,8 +19,8 @@ def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: s
     for rule, fastest in found.lost:
         operation, _, name = fastest.kernel.partition("/")
         implementation = catalog.implementations[operation][name]
-        tunable, kernel = implementation.tunable, source_hash(implementation.source)
-        if tunable is None or kernel != fastest.source:
+        tunable = implementation.tunable
+        if tunable is None or fastest.source not in source_hashes(implementation):
             continue
         case = case_of_key(catalog.operations[operation], fastest.case)
         yield TunedEntry(
@@ -34,7 +34,7 @@ def tuned_entries(found: Fit, device: DeviceProperties, catalog: Catalog, run: s
             rule_seconds=_seconds(rule),
             case=case.key,
             date=date,
-            kernel=kernel,
+            kernel=fastest.source,
             kernelbench=kernelbench.__version__,
             environment=f"in place of the cost function's choice, by {run}",
         )

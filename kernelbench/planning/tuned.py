@@ -22,6 +22,7 @@ from kernelbench.core import dtypes, places
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.documents import FileFormat, plain_values, read_document
 from kernelbench.core.errors import InputError, RunWarning
+from kernelbench.core.launching import LaunchPlan
 from kernelbench.core.problems import Problems
 from kernelbench.core.records import Case, DeviceProperties, Implementation
 from kernelbench.core.sources import source_texts
@@ -54,7 +55,7 @@ class TunedEntry:
     rule_seconds: float
     case: str  # its key
     date: str
-    kernel: str  # see source_hash
+    kernel: str  # hash of the source of its values, see source_hash
     kernelbench: str
     environment: str  # driver, compiler and clock, for people
 
@@ -95,7 +96,7 @@ class TunedTables:
         nbytes, stale = case.elements * dtypes.itemsize(case.dtype), False
         for table in self.tables:
             found = [entry for entry in table.entries if entry.place[:-1] == own and _times(entry, nbytes) <= SAME_SIZE]
-            fresh = [one for one in found if one.kernel == source_hash(implementation.source)]
+            fresh = [one for one in found if one.kernel in source_hashes(implementation)]
             stale = stale or len(fresh) < len(found)
             if fresh:
                 nearest = min(fresh, key=lambda one: _times(one, nbytes))
@@ -270,10 +271,22 @@ def _digits(seconds: float) -> float:
 # ---- The source of a kernel ----------------------------------------------------------------------
 
 
-@cache
-def source_hash(source: Path | None) -> str:
-    """Hash of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
+def source_hashes(implementation: Implementation) -> frozenset[str]:
+    """Of all sources that its plans may name."""
+    assert implementation.source is not None, "an implementation with a plan has a source"
+    return frozenset(map(source_hash, (implementation.source, *implementation.other_sources)))
+
+
+def hash_of_plan(plan: LaunchPlan | None, implementation: Implementation) -> str:
+    """Of the source that the plan is built from; the usual one where there is no plan."""
+    source = (plan and plan.source) or implementation.source
     assert source is not None, "an implementation with a plan has a source"
+    return source_hash(source)
+
+
+@cache
+def source_hash(source: Path) -> str:
+    """Hash of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
     whole = sha256()
     for _, text in source_texts(source):
         code = _COMMENT.sub("", text.decode(errors="replace"))

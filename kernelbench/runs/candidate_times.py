@@ -7,7 +7,7 @@ nvidia-h200.softmax.csv.gz    the same, packed, which is read only
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -48,13 +48,13 @@ def read_times(path: Path) -> tuple[CandidateTime, ...]:
     return tuple(_time(path, number, header, row) for number, row in enumerate(rows, 2))
 
 
-def recorded_cases(paths: Iterable[Path], sources: Mapping[str, str]) -> set[tuple[str, str]]:
+def recorded_cases(paths: Iterable[Path], sources: Mapping[str, Container[str]]) -> set[tuple[str, str]]:
     """(Kernel, case) of all times in the files that exist. InputError if a kernel's source has changed since: if its
-    hash is not the one in `sources`."""
+    hash is none of those in `sources`."""
     there: set[tuple[str, str]] = set()
     for path in paths:
         for row in read_times(path) if path.exists() else ():
-            if sources.get(row.kernel, row.source) != row.source:
+            if row.kernel in sources and row.source not in sources[row.kernel]:
                 raise InputError(
                     f"{path}: {row.kernel} has changed since its times were recorded; name another --times"
                 )

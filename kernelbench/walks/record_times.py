@@ -12,7 +12,7 @@ from kernelbench.measure.binaries import measured_limits
 from kernelbench.measure.candidate_times import Job, build_candidates, time_candidates
 from kernelbench.measure.opening import opened_to_tune
 from kernelbench.planning.catalog import Catalog, load_catalog
-from kernelbench.planning.tuned import source_hash, times_file
+from kernelbench.planning.tuned import source_hashes, times_file
 from kernelbench.runs.candidate_times import append_times, recorded_cases
 from kernelbench.suite.to_tune import cases_to_rank, cost_model, kernels_to_rank
 from kernelbench.walks.request import Request, read_suites
@@ -54,7 +54,7 @@ def record_model(
     with opened_to_tune(request, catalog, progress, without="; --refit needs none") as bench:
         compiler, deadline, done = find_compiler(request.nvcc), time.monotonic() + budget_s, 0
         paths = {cost_model(one).name: times_file(folder, bench.properties.name, cost_model(one)) for one in kernels}
-        sources = {f"{one.operation}/{one.name}": source_hash(one.source) for one in kernels}
+        sources = {f"{one.operation}/{one.name}": source_hashes(one) for one in kernels}
         there = recorded_cases(paths.values(), sources)
         left = [(one, case) for one, case in jobs if (f"{one.operation}/{one.name}", case.key) not in there]
         limits = measured_limits(bench, compiler, progress)

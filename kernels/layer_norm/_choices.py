@@ -26,6 +26,7 @@ from ..softmax_family.row_techniques import (
 )
 from ._long_rows import LongRows, long_rows, of_long_rows
 from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
+from ._words import Words, of_words, words
 
 # Registers per thread, in addition to those of softmax: of masked packs, for two of gamma and two of beta; of whole
 # rows per thread, for addresses, beside row_weights.
@@ -75,7 +76,7 @@ class WeightsFirst(Held):
     """Whole packs of several warps, which load gamma and beta before x, and keep them in registers."""
 
 
-AnyChoice = Choice | LongRows | InTurn
+AnyChoice = Choice | LongRows | InTurn | Words
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +97,8 @@ def candidates(case: Case, device: DeviceProperties) -> tuple[AnyChoice, ...]:
     by_lanes = staged_lanes(columns, itemsize, device)
     hinted_lanes = [hinted(by_lanes, rows * columns * itemsize, device)] if by_lanes else []
     in_turn = rows_in_turn(rows, columns, itemsize, device)
-    return (*held, *hinted_lanes, *long_rows(rows, columns, itemsize, device), *in_turn)
+    in_words = words(rows, columns, itemsize, device)
+    return (*held, *hinted_lanes, *long_rows(rows, columns, itemsize, device), *in_turn, *in_words)
 
 
 def quantities(case: Case, device: DeviceProperties) -> tuple[Mapping[str, float], ...]:
@@ -187,6 +189,8 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
         return of_in_turn(choice, case, device)
     if isinstance(choice, LongRows):
         return of_long_rows(choice, case, device)
+    if isinstance(choice, Words):
+        return of_words(choice, case, device)
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
     if isinstance(choice, Held) and _counts_own_registers(choice, found):
         found = replace(found, resident=choice.resident)  # registers of gamma and beta leave no room for more

@@ -10,6 +10,7 @@ from ..softmax_family.tuning import rows_tunable
 from ._choices import MODEL, AnyChoice, WeightsFirst, candidates, choose
 from ._long_rows import LongRows, long_rows_plan
 from ._rows_in_turn import InTurn, in_turn_plan
+from ._words import SOURCE, Words, words_plan
 from .operation import EPS
 
 NAME = "layer_norm_one_read_rows"
@@ -27,6 +28,8 @@ def launches_of(choice: AnyChoice, case: Case, device: DeviceProperties) -> Laun
         return long_rows_plan(NAME, choice, case, device, GIVEN)
     if isinstance(choice, InTurn):
         return in_turn_plan(NAME, choice, case, device, GIVEN)
+    if isinstance(choice, Words):
+        return words_plan(choice, case, device, GIVEN)
     found = plan_of(NAME, choice, case, device, GIVEN)
     if not isinstance(choice, Held) or choice.warps == 1:
         return found
@@ -42,5 +45,6 @@ IMPLEMENTATIONS = (
         Origin("written here"),
         plan=plan,
         tunable=rows_tunable("layer_norm", candidates, MODEL),
+        other_sources=(SOURCE,),
     ),
 )

@@ -1,0 +1,136 @@
+"""Rows of whole words of 8 or 4 bytes: their sizes, and the launch of layer_norm/one_read_words.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from math import log2
+from pathlib import Path
+
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+from ..common.launch_helpers import evicts_first
+from ..softmax_family.cost import Quantities
+from ..softmax_family.hardware import PACK, WARP
+from ..softmax_family.quantities import of_device
+from ..softmax_family.row_plans import EntryArguments
+
+SOURCE = Path(__file__).with_name("one_read_words.cu")
+NAME = "layer_norm_one_read_words"
+LANE_ROWS = 1, 2  # that lanes work on at once; four were never faster by more than 4 %
+LANE_BLOCK = 64  # threads
+LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
+LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
+WARPS_WORDS = 8, 12, 16, 24  # per thread of several warps, at most; the row's length may leave fewer
+MOST_WARPS = 8  # per row; more were never the fastest
+LEAST_RESIDENT = 2  # blocks per multiprocessor: a single one leaves it idle between its loads and its stores
+MOST_REGISTERS = 32  # of a thread's words of x
+REGISTERS, ROW_REGISTERS = 32, 8  # of a thread besides words, for one row and for each more
+# Instructions of a word that is one element, in those for an element of packs. For larger words the number is 1. It was
+# chosen by the times of candidates on two draws of such rows (results/h200/trials.yaml).
+SINGLE_WORK = 1.7
+
+
+@dataclass(frozen=True)
+class Words:
+    """The constants of one_read_words.cu."""
+
+    word: int  # bytes
+    threads: int  # per row: lanes of a warp, or whole warps
+    words: int  # per thread and row
+    rows: int  # that a thread works on at once
+    block: int  # threads
+    resident: int  # blocks per multiprocessor for which registers must suffice
+    hint: int = 0
+
+    @property
+    def registers(self) -> int:
+        """Of a thread's words of one row."""
+        return self.words * max(1, self.word // 4)
+
+
+def word_bytes(columns: int, itemsize: int) -> int | None:
+    """Bytes of the largest words that rows consist of; None for whole packs."""
+    nbytes = columns * itemsize
+    return next(word for word in (8, 4, 2) if nbytes % word == 0) if nbytes % PACK else None
+
+
+def words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[Words]:
+    """Choices for rows that are not whole packs: by lanes of a warp, and by warps of a block."""
+    word = word_bytes(columns, itemsize)
+    if word is None:
+        return
+    count, hint = columns * itemsize // word, int(evicts_first(rows * columns * itemsize, device))
+    for log_lanes, at_once in product(range(1, 6), LANE_ROWS):
+        lanes = 1 << log_lanes
+        own = -(-count // lanes)
+        one = Words(word, lanes, own, at_once, LANE_BLOCK, 0, hint)
+        full = count >= LEAST_FULL * lanes * own and lanes * word >= LEAST_BYTES
+        if full and at_once * one.registers <= MOST_REGISTERS:
+            yield from _resident(one, device)
+    for warps in sorted({-(-count // (WARP * most)) for most in WARPS_WORDS}):
+        threads = WARP * warps
+        one = Words(word, threads, -(-count // threads), 1, threads, 0, hint)
+        if 2 <= warps <= MOST_WARPS and one.registers <= MOST_REGISTERS:
+            yield from _resident(one, device)
+
+
+def _resident(one: Words, device: DeviceProperties) -> Iterator[Words]:
+    """The choice, with registers for gamma and beta as well, if enough blocks have room."""
+    registers = REGISTERS + (2 + one.rows) * one.registers + ROW_REGISTERS * (one.rows - 1)
+    resident = device.resident_blocks(one.block, registers, 0)
+    if resident >= LEAST_RESIDENT:
+        yield replace(one, resident=resident)
+
+
+def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
+    """For the cost function. A thread loads gamma and beta before x."""
+    rows, _ = case.rows_columns()
+    itemsize, warps = dtypes.itemsize(case.dtype), choice.block // WARP
+    blocks = -(-rows // (choice.block // choice.threads * choice.rows))
+    nbytes, single = case.elements * itemsize, choice.word == itemsize
+    elements = blocks * warps * choice.words * choice.rows * (choice.word // itemsize)
+    return Quantities(
+        **of_device(device),
+        moved_bytes=2 * nbytes,
+        stretch_bytes=nbytes,
+        blocks=blocks,
+        resident=choice.resident,
+        access_bytes=WARP * choice.word,
+        block_warps=warps,
+        barriers=log2(1 + warps) if choice.threads > WARP else 0,
+        warps=blocks * warps,
+        elements=elements * (SINGLE_WORK if single else 1),
+        half=float(itemsize < 4),
+        weights=1,
+    )
+
+
+def words_plan(choice: Words, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
+    rows, columns = case.rows_columns()
+    grid = -(-rows // (choice.block // choice.threads * choice.rows))
+    if grid > device.max_grid[0]:
+        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {grid}")
+    launch = Launch(
+        f"{NAME}_{dtypes.suffix(case.dtype)}",
+        (grid, 1, 1),
+        (choice.block, 1, 1),
+        (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
+    )
+    constants = {
+        "ITEM_BYTES": dtypes.itemsize(case.dtype),
+        "WORD": choice.word,
+        "THREADS": choice.threads,
+        "WORDS": choice.words,
+        "ROWS": choice.rows,
+        "BLOCK": choice.block,
+        "RESIDENT": choice.resident,
+        "HINT": choice.hint,
+    }
+    reason = (
+        f"{choice.threads // WARP} warps per row"
+        if choice.threads > WARP
+        else f"{choice.threads} lanes per row, {choice.rows} rows at once"
+    )
+    reason += f", {choice.words} words of {choice.word} bytes per thread; gamma and beta are loaded first, and kept"
+    return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,), source=SOURCE)

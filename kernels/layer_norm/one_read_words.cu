@@ -1,0 +1,213 @@
+// Layer norm along the last axis, of rows that are words of 8, 4 or 2 bytes, but not packs of 16: no word has to be masked,
+// nor gamma and beta to be shifted, and they can be under way before x.
+//   x            T [rows, columns], row-major; read once
+//   gamma, beta  T [columns]; read once by each thread, before x
+//   y            T [rows, columns]; must not overlap x; written once
+//   T            float, __half, __nv_bfloat16; arithmetic in float
+//   WORD         bytes of a word: one element or several. Unless all arrays begin at multiples, a warp takes each row by
+//                elements, and reads x three times
+//   THREADS      per row: a power of two from 2 to 32, or whole warps
+//   WORDS        per thread and row, in registers; as many of gamma and of beta
+//   ROWS         that a thread works on at once; 1 where a row has several warps
+//   needs        columns are whole words; THREADS * WORDS words hold a row, and THREADS * (WORDS - 1) do not
+//   launch       block BLOCK: a multiple of THREADS, or THREADS if these are several warps;
+//                grid ceil(rows / (BLOCK / THREADS * ROWS)), no dynamic shared memory
+//   moves        D in, D out
+//   A row with an infinity or a NaN gives NaN.   Origin: written here.
+#include "layer_norm/rows.cuh"
+
+static_assert(WORD == 8 || WORD == 4 || (WORD == 2 && ITEM_BYTES == 2), "WORD: 8 or 4 bytes, of half types 2 as well");
+static_assert(BLOCK % 32 == 0 && BLOCK % THREADS == 0 && BLOCK <= 1024, "BLOCK must be whole warps, and whole rows");
+static_assert(THREADS <= 32 || (BLOCK == THREADS && ROWS == 1), "a row of several warps has a block of its own");
+static_assert(HINT == 0 || HINT == 1, "HINT: 0 none, 1 evict first");
+
+using Word = std::conditional_t<WORD == 8, uint2, std::conditional_t<WORD == 4, unsigned, unsigned short>>;
+constexpr int REGISTERS = WORD == 8 ? 2 : 1;  // of a word; one of 2 bytes is the lower half of its register
+
+__device__ __forceinline__ void unpack(unsigned* held, uint2 word) { held[0] = word.x, held[1] = word.y; }
+__device__ __forceinline__ void unpack(unsigned* held, unsigned word) { held[0] = word; }
+__device__ __forceinline__ void pack(uint2& word, const unsigned* held) { word = make_uint2(held[0], held[1]); }
+__device__ __forceinline__ void pack(unsigned& word, const unsigned* held) { word = held[0]; }
+__device__ __forceinline__ void pack(unsigned short& word, const unsigned* held) { word = held[0]; }
+
+// Loads that the compiler does not delay until the sums are known.
+__device__ __forceinline__ void load_first(uint2& word, size_t from) {
+  asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(word.x), "=r"(word.y) : "l"(from) : "memory");
+}
+__device__ __forceinline__ void load_first(unsigned& word, size_t from) {
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+}
+__device__ __forceinline__ void load_first(unsigned short& word, size_t from) {
+  asm volatile("ld.global.u16 %0, [%1];" : "=h"(word) : "l"(from) : "memory");
+}
+
+// The words of one row that a thread holds. They are Step elements apart, and all but the last lie in the row.
+template <typename T>
+struct RowWords {
+  static constexpr int N = WORD / sizeof(T), Step = THREADS * N, Elements = WORDS * N;
+  unsigned held[WORDS * REGISTERS];
+
+  __device__ __forceinline__ float element(int i) const {
+    return WORD == 2 ? element_at<T>(held + i, 0) : element_at<T>(held, i);
+  }
+
+  // Calls use(value, i) for each element in the row; all: the last word lies in it.
+  template <typename Use>
+  __device__ __forceinline__ void each(bool all, Use use) const {
+#pragma unroll
+    for (int i = 0; i < Elements; ++i)
+      if (i < Elements - N || all) use(element(i), i);
+  }
+
+  // Calls use(registers, column) for each word to be loaded: the row's last in place of one beyond it.
+  template <typename Use>
+  __device__ __forceinline__ void each_word(int column, int columns, Use use) {
+#pragma unroll
+    for (int k = 0; k < WORDS; ++k)
+      use(held + k * REGISTERS, k < WORDS - 1 ? column + k * Step : min(column + k * Step, columns - N));
+  }
+
+  // The compiler then has nothing unpacked that it could keep; see again() of moments.cuh.
+  __device__ __forceinline__ void stay_packed() {
+#pragma unroll
+    for (unsigned& word : held) {
+      if constexpr (std::is_same_v<T, __nv_bfloat16>) word += blockIdx.z;
+      else if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(word));
+    }
+  }
+};
+
+// Four independent sums, so that additions overlap.
+struct Sums {
+  float parts[4] = {};
+  __device__ __forceinline__ float all() const { return (parts[0] + parts[1]) + (parts[2] + parts[3]); }
+};
+
+template <typename T>
+__device__ __forceinline__ float sum_of(const RowWords<T>& x, bool all) {
+  Sums sums;
+  x.each(all, [&](float value, int i) { sums.parts[i % 4] += value; });
+  return sums.all();
+}
+
+template <typename T>
+__device__ __forceinline__ float squares_of(RowWords<T>& x, bool all, float mean) {
+  Sums sums;
+  x.stay_packed();
+  x.each(all, [&](float value, int i) { sums.parts[i % 4] = fmaf(value - mean, value - mean, sums.parts[i % 4]); });
+  return sums.all();
+}
+
+// Of rows by lanes; each step for all rows, so that their latencies overlap.
+template <typename T>
+__device__ __forceinline__ void norms_of_lanes(RowNorm (&norms)[ROWS], RowWords<T> (&x)[ROWS], bool all, int columns,
+                                               float eps) {
+  float mean[ROWS], squares[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) mean[r] = sum_of(x[r], all);
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) mean[r] = divided(warp_all_reduce<SumOp, THREADS>(mean[r]), columns);
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) squares[r] = squares_of(x[r], all, mean[r]);
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r)
+    norms[r] = norm_of<T>(mean[r], warp_all_reduce<SumOp, THREADS>(squares[r]), columns, eps);
+}
+
+// Of a row by the warps of a block: each has deviations from its own mean, so that one exchange suffices.
+template <typename T>
+__device__ __forceinline__ RowNorm norm_of_warps(RowWords<T>& x, bool all, int columns, float eps) {
+  constexpr int Warps = THREADS / WARP_SIZE;
+  const auto elements_of_part = [=](int part) { return elements_of<Warps, RowWords<T>::N>(part, columns, 0); };
+  const int elements = elements_of_part(threadIdx.x / WARP_SIZE);
+  const float mean = divided(warp_all_reduce<SumOp>(sum_of(x, all)), max(elements, 1));
+  const Moments own{mean, warp_all_reduce<SumOp>(squares_of(x, all, mean))};
+  const Moments* parts = exchange_parts<Warps, 1>(own, 0, nullptr);
+  const Moments row = warp_all_join<LANES_FOR<Warps>>(parts, Warps, columns, elements_of_part);
+  return norm_of<T>(row.mean, row.squares, columns, eps);
+}
+
+template <typename T>
+__device__ __forceinline__ void store_row(T* y, RowWords<T>& x, RowWords<T>& gamma, RowWords<T>& beta, RowNorm norm,
+                                          bool all) {
+  using Row = RowWords<T>;
+  x.stay_packed(), gamma.stay_packed(), beta.stay_packed();
+#pragma unroll
+  for (int k = 0; k < WORDS; ++k) {
+    float results[Row::N + 1] = {};  // of a word of 2 bytes, the second is no element
+#pragma unroll
+    for (int i = k * Row::N; i < (k + 1) * Row::N; ++i)
+      results[i % Row::N] = fmaf(norm.template normal<T>(x.element(i)), gamma.element(i), beta.element(i));
+    unsigned registers[REGISTERS];
+#pragma unroll
+    for (int i = 0; i < REGISTERS; ++i) {
+      if constexpr (sizeof(T) == 4) registers[i] = __float_as_uint(results[i]);
+      else registers[i] = word_of<T>(results[2 * i], results[2 * i + 1]);
+    }
+    if (k == WORDS - 1 && !all) continue;
+    Word word, *place = reinterpret_cast<Word*>(y + k * Row::Step);
+    pack(word, registers);
+    if constexpr (HINT == 1) __stcs(place, word);
+    else *place = word;
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void layer_norm_words(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
+                                                 long long rows, int columns) {
+  using Row = RowWords<T>;
+  constexpr int Groups = BLOCK / THREADS;  // rows of a block at once, ROWS times
+  // Arrays of single elements always begin at multiples. Without this branch ptxas would delay their loads of gamma until the
+  // sums are known.
+  const auto address = [](const T* array) { return reinterpret_cast<unsigned long long>(array); };
+  if ((address(x) | address(y) | address(weights.gamma) | address(weights.beta)) % WORD != 0)
+    return layer_norm_by_elements(x, weights, y, rows, columns);
+
+  // load
+  const int column = static_cast<int>(threadIdx.x) % THREADS * Row::N;
+  const bool all = column + (WORDS - 1) * Row::Step < columns;
+  const long long first_row = static_cast<long long>(blockIdx.x) * (Groups * ROWS) + threadIdx.x / THREADS;
+  Row gamma, beta, held[ROWS];
+  const auto load_weights = [&](Row& row, const T* from) {
+    row.each_word(column, columns, [&](unsigned* registers, int at) {
+      Word word;
+      load_first(word, __cvta_generic_to_global(from + at));
+      unpack(registers, word);
+    });
+  };
+  load_weights(gamma, weights.gamma), load_weights(beta, weights.beta);
+  __syncwarp();  // the compiler moves no load across it
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const T* row = x + min(first_row + r * Groups, rows - 1) * columns;  // the last in place of one beyond it
+    held[r].each_word(column, columns, [&](unsigned* registers, int at) {
+      const Word* place = reinterpret_cast<const Word*>(row + at);
+      unpack(registers, HINT == 1 ? __ldcs(place) : *place);
+    });
+  }
+
+  // reduce
+  RowNorm norms[ROWS];
+  if constexpr (THREADS <= WARP_SIZE) norms_of_lanes(norms, held, all, columns, weights.eps);
+  else norms[0] = norm_of_warps(held[0], all, columns, weights.eps);
+
+  // compute and store
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const long long row = first_row + r * Groups;
+    if (row < rows) store_row(y + row * columns + column, held[r], gamma, beta, norms[r], all);
+  }
+}
+
+#define DEFINE(dtype, T)                                                                                           \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) layer_norm_one_read_words_##dtype(                 \
+      const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {                   \
+    layer_norm_words(x, {gamma, beta, eps}, y, rows, columns);                                                     \
+  }
+
+#if ITEM_BYTES == 4
+DEFINE(f32, float)
+#else
+DEFINE(f16, __half)
+DEFINE(bf16, __nv_bfloat16)
+#endif
