@@ -4,7 +4,7 @@
     python suites/draw.py --check     write nothing; exit 1 if a file differs from what its seed gives
 
 The size of x and all extents but the last are even on a logarithmic scale. Every other case has rows of whole packs of
-16 bytes, but for model_unaligned, which has none.
+16 bytes, but for model_unaligned and model_layer_norm_unaligned, which have none.
 """
 
 from __future__ import annotations
@@ -239,6 +239,17 @@ def suites() -> list[Drawn]:
             "layer_norm",
             UNSEEN_DRAWN,
             False,
+            nbytes=(2**18, 2**30),
+        ),
+        Drawn(
+            "model_layer_norm_unaligned",
+            23,
+            "Layer norm of rows that are no whole packs, to judge its cost function",
+            "A draw of such rows alone, timed before anybody looked at its shapes, after words of 8 to 2 bytes came in.",
+            "layer_norm",
+            SMALL_DRAWN,
+            False,
+            unaligned=True,
             nbytes=(2**18, 2**30),
         ),
     ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from math import log2
+from math import ceil
 from pathlib import Path
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from ..common.launch_helpers import evicts_first
 from ..softmax_family.cost import Quantities
-from ..softmax_family.hardware import PACK, WARP
+from ..softmax_family.hardware import PACK, SCHEDULERS, WARP
 from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import EntryArguments
 
@@ -21,10 +21,10 @@ LANE_ROWS = 1, 2  # that lanes work on at once; four were never faster by more t
 LANE_BLOCK = 64  # threads
 LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
 LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
-WARPS_WORDS = 8, 12, 16, 24  # per thread of several warps, at most; the row's length may leave fewer
-MOST_WARPS = 8  # per row; more were never the fastest
+WARPS = 2, 3, 4, 6, 8  # per row in a block; 5 and 7 share a multiprocessor's four partitions unevenly
+WARPS_WORDS = 9, 24  # per thread of several warps, least and most
 LEAST_RESIDENT = 2  # blocks per multiprocessor: a single one leaves it idle between its loads and its stores
-MOST_REGISTERS = 32  # of a thread's words of x
+MOST_REGISTERS, PART_REGISTERS = 32, 12  # of a thread's words of a row; where it has lanes of a part of a warp
 REGISTERS, ROW_REGISTERS = 32, 8  # of a thread besides words, for one row and for each more
 # Instructions of a word that is one element, in those for an element of packs. For larger words the number is 1. It was
 # chosen by the times of candidates on two draws of such rows (results/h200/trials.yaml).
@@ -66,12 +66,12 @@ def words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> I
         own = -(-count // lanes)
         one = Words(word, lanes, own, at_once, LANE_BLOCK, 0, hint)
         full = count >= LEAST_FULL * lanes * own and lanes * word >= LEAST_BYTES
-        if full and at_once * one.registers <= MOST_REGISTERS:
+        fits = one.registers <= PART_REGISTERS or lanes == WARP
+        if full and fits and at_once * one.registers <= MOST_REGISTERS:
             yield from _resident(one, device)
-    for warps in sorted({-(-count // (WARP * most)) for most in WARPS_WORDS}):
-        threads = WARP * warps
+    for threads in (WARP * warps for warps in WARPS):
         one = Words(word, threads, -(-count // threads), 1, threads, 0, hint)
-        if 2 <= warps <= MOST_WARPS and one.registers <= MOST_REGISTERS:
+        if WARPS_WORDS[0] <= one.words <= WARPS_WORDS[1] and one.registers <= MOST_REGISTERS:
             yield from _resident(one, device)
 
 
@@ -84,7 +84,7 @@ def _resident(one: Words, device: DeviceProperties) -> Iterator[Words]:
 
 
 def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
-    """For the cost function. A thread loads gamma and beta before x."""
+    """For the cost function. Gamma and beta arrive with x, so that nothing waits for them alone."""
     rows, _ = case.rows_columns()
     itemsize, warps = dtypes.itemsize(case.dtype), choice.block // WARP
     blocks = -(-rows // (choice.block // choice.threads * choice.rows))
@@ -97,12 +97,10 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
         blocks=blocks,
         resident=choice.resident,
         access_bytes=WARP * choice.word,
-        block_warps=warps,
-        barriers=log2(1 + warps) if choice.threads > WARP else 0,
+        block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,  # one has the most
         warps=blocks * warps,
         elements=elements * (SINGLE_WORK if single else 1),
         half=float(itemsize < 4),
-        weights=1,
     )
 
 

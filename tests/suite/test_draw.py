@@ -28,6 +28,7 @@ NAMES = (
     "model_layer_norm_unseen",
     "model_layer_norm_third",
     "model_layer_norm_fourth",
+    "model_layer_norm_unaligned",
 )
 
 CASES = {
@@ -40,6 +41,7 @@ CASES = {
     "model_layer_norm_unseen": 90,
     "model_layer_norm_third": 90,
     "model_layer_norm_fourth": 90,
+    "model_layer_norm_unaligned": 60,
 }
 BYTES = {
     "model_small_rows": (2**18, 2**24),
@@ -48,6 +50,7 @@ BYTES = {
     "model_layer_norm_unseen": (2**18, 2**30),
     "model_layer_norm_third": (2**18, 2**30),
     "model_layer_norm_fourth": (2**18, 2**30),
+    "model_layer_norm_unaligned": (2**18, 2**30),
 }
 
 
