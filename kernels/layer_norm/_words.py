@@ -21,14 +21,17 @@ LANE_ROWS = 1, 2  # that lanes work on at once; four were never faster by more t
 LANE_BLOCK = 64  # threads
 LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
 LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
-WARPS = 2, 3, 4, 6, 8  # per row in a block; 5 and 7 share a multiprocessor's four partitions unevenly
-WARPS_WORDS = 9, 24  # per thread of several warps, least and most
+# Least words per thread of so many warps, which have a block to themselves; 5 and 7 warps share a multiprocessor's four
+# partitions unevenly.
+WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}
+MOST_WORDS = 24  # per thread of several warps
 LEAST_RESIDENT = 2  # blocks per multiprocessor: a single one leaves it idle between its loads and its stores
 MOST_REGISTERS, PART_REGISTERS = 32, 12  # of a thread's words of a row; where it has lanes of a part of a warp
 REGISTERS, ROW_REGISTERS = 32, 8  # of a thread besides words, for one row and for each more
 # Instructions of a word that is one element, in those for an element of packs. For larger words the number is 1. It was
 # chosen by the times of candidates on two draws of such rows (results/h200/trials.yaml).
 SINGLE_WORK = 1.7
+SHARED_SECTORS = 0.2
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,10 @@ def words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> I
         fits = one.registers <= PART_REGISTERS or lanes == WARP
         if full and fits and at_once * one.registers <= MOST_REGISTERS:
             yield from _resident(one, device)
-    for threads in (WARP * warps for warps in WARPS):
+    for warps, least in WARPS.items():
+        threads = WARP * warps
         one = Words(word, threads, -(-count // threads), 1, threads, 0, hint)
-        if WARPS_WORDS[0] <= one.words <= WARPS_WORDS[1] and one.registers <= MOST_REGISTERS:
+        if least <= one.words <= MOST_WORDS and one.registers <= MOST_REGISTERS:
             yield from _resident(one, device)
 
 
@@ -96,7 +100,8 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
         stretch_bytes=nbytes,
         blocks=blocks,
         resident=choice.resident,
-        access_bytes=WARP * choice.word,
+        partial=SHARED_SECTORS if choice.threads <= WARP else 0,
+        access_bytes=min(WARP, choice.threads) * choice.word,
         block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,  # one has the most
         warps=blocks * warps,
         elements=elements * (SINGLE_WORK if single else 1),
