@@ -245,7 +245,7 @@ def suites() -> list[Drawn]:
             "model_layer_norm_unaligned",
             23,
             "Layer norm of rows that are no whole packs, to judge its cost function",
-            "A draw of such rows alone, timed before anybody looked at its shapes, after words of 8 to 2 bytes came in.",
+            "A draw of such rows alone, timed before anybody looked at its shapes, once they could be held in words.",
             "layer_norm",
             SMALL_DRAWN,
             False,

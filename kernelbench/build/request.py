@@ -31,8 +31,9 @@ class BuildRequest:
 
     @classmethod
     def of(cls, source: Path, plan: LaunchPlan, architecture: str) -> BuildRequest:
-        """The request that a plan makes: of the source that it names, else of this one."""
-        return cls(plan.source or source, plan.defines, architecture, plan.debug, plan.host is not None)
+        """The request that a plan makes: of this source, or of the one beside it that it names."""
+        own = source.with_name(plan.source) if plan.source else source
+        return cls(own, plan.defines, architecture, plan.debug, plan.host is not None)
 
     def __post_init__(self) -> None:
         if not _ARCHITECTURE.fullmatch(self.architecture):

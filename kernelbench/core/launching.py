@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 
 from kernelbench.core.errors import DeviceError, Unsupported
 from kernelbench.core.tensor_maps import Tiling
@@ -102,7 +101,7 @@ class LaunchPlan:
     debug: bool = False  # built with nvcc -G, which optimises nothing
     host: HostCall | None = None
     alignment: int = 1  # bytes: every array must begin at a multiple, or devices refuse the plan
-    source: Path | None = None  # its .cu, one of the implementation's `other_sources`; None for the usual one
+    source: str = ""  # name of its .cu beside the usual one, among the implementation's `other_sources`
 
     def check_alignment(self, addresses: Mapping[str, int]) -> None:
         """Unsupported for arrays that do not begin at a multiple of `alignment`. `addresses`: by name."""

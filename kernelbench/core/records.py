@@ -121,7 +121,7 @@ class Implementation:
     tunable: Tunable | None = None  # the empirical arguments of its plan
     operation: str = ""
     source: Path | None = None
-    other_sources: tuple[Path, ...] = ()  # .cu files that some of its plans name
+    other_sources: tuple[str, ...] = ()  # names of .cu files beside `source` from which some of its plans are built
 
     def __post_init__(self) -> None:
         if (self.plan is None) == (self.prepare is None):

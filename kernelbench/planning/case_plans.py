@@ -104,8 +104,8 @@ def _plan_with(
         problem = plan_problem(plan, names, device) if implementation.plan else ""
     except Exception as error:  # of a record from which user code deleted fields
         problem = f"its plan cannot be read: {type(error).__name__}: {words_of(error)}"
-    if not problem and plan and plan.source not in (None, *implementation.other_sources):
-        problem = f"its plan names {plan.source}, which is not one of its other_sources"
+    if not problem and plan and plan.source not in ("", *implementation.other_sources):
+        problem = f"its plan names the source {plan.source!r:.60}, which is none of its other_sources"
     if problem:  # without the plan, which may be anything
         return Planned(implementation, status="failed", reason=problem)
     return Planned(implementation, plan)

@@ -27,7 +27,7 @@ from kernelbench.core.argument_checks import described
 from kernelbench.core.errors import InputError, Problem, ProblemsError, raised_at
 from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
-from kernelbench.planning.definition_checks import IMPLEMENTATION, OPERATION
+from kernelbench.planning.definition_checks import IMPLEMENTATION, OPERATION, missing_source
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
 from kernelbench.planning.own_file import CuFile, free_name, read_own_kernel
 from kernelbench.planning.plan_checks import fields_problem
@@ -181,8 +181,8 @@ class _Reader:
         elif (earlier := self._modules.get((operation, name))) is not None:
             other = "twice here" if earlier == path else f"in {earlier} too"
             self._problem(path, f"implementation '{name}' is defined {other}; names must differ within an operation")
-        elif implementation.plan is not None and not source.exists():
-            expected = f"{source.name} beside it" if source == beside else f"it at {source}"
+        elif implementation.plan is not None and (lacking := missing_source(implementation, source)):
+            expected = f"{lacking.name} beside it" if lacking.parent == path.parent else f"it at {lacking}"
             self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {expected}")
         elif implementation.tunable and (text := implementation.tunable.problem(implementation.plan)):
             self._problem(path, f"implementation '{name}' cannot be tuned: {text}")

@@ -1,6 +1,7 @@
 """Checks of what kernel folders define: fields of implementations and operations, and results of the functions of an
 operation."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, prod
 from pathlib import Path
@@ -10,7 +11,7 @@ from kernelbench.core import dtypes
 from kernelbench.core.argument_checks import described
 from kernelbench.core.cost_model import CostModel
 from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
-from kernelbench.core.records import Deviation, Origin
+from kernelbench.core.records import Deviation, Implementation, Origin
 from kernelbench.core.tunable import Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_c_name, is_whole, tuple_of
 
@@ -85,8 +86,8 @@ IMPLEMENTATION: Known = {
     "tunable": (_or_none(_tunable), "a Tunable, its values tuples of ints by name, or None"),
     "source": (_or_none(lambda value: isinstance(value, Path)), "a Path or None"),
     "other_sources": (
-        lambda value: type(value) is tuple and all(isinstance(one, Path) and one.is_file() for one in value),
-        "a tuple of Paths to files",
+        lambda value: tuple_of(str)(value) and all(re.fullmatch(r"\w{1,64}\.cu", one) for one in value),
+        "a tuple of names like 'other.cu'",
     ),
 }
 OPERATION: Known = {
@@ -99,6 +100,12 @@ OPERATION: Known = {
     "special": (_or_none(lambda value: type(value) is SpecialValues), "SpecialValues or None"),
     "moves": (lambda value: type(value) is bool, "True or False"),
 }
+
+
+def missing_source(implementation: Implementation, source: Path) -> Path | None:
+    """The first of its sources that does not exist."""
+    every = (source, *map(source.with_name, implementation.other_sources))
+    return next((one for one in every if not one.exists()), None)
 
 
 # ---- Results of the functions of an operation ----------------------------------------------------

@@ -7,7 +7,6 @@ these.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from kernelbench.core.argument_checks import define_problem, described, scalar_problem, tensor_map_problem
@@ -75,7 +74,7 @@ _PLAN: Known = {
     "debug": (is_flag, "True or False"),
     "host": (lambda value: value is None or type(value) is HostCall, "a HostCall or None"),
     "alignment": (lambda value: is_whole(value) and value >= 1, "an int from 1 on, of bytes"),
-    "source": (lambda value: value is None or isinstance(value, Path), "a Path or None"),
+    "source": (lambda value: type(value) is str, "a text"),
 }
 
 

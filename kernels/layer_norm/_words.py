@@ -1,12 +1,10 @@
-"""Rows of whole words of 8 or 4 bytes: their sizes, and the launch of layer_norm/one_read_words.cu."""
+"""Rows that are words of 8, 4 or 2 bytes, but not packs of 16: their sizes, and the launch of layer_norm/_words.cu."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 from math import ceil
-from pathlib import Path
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 from ..common.launch_helpers import evicts_first
@@ -15,10 +13,8 @@ from ..softmax_family.hardware import PACK, SCHEDULERS, WARP
 from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import EntryArguments
 
-SOURCE = Path(__file__).with_name("one_read_words.cu")
-NAME = "layer_norm_one_read_words"
-LANE_ROWS = 1, 2  # that lanes work on at once; four were never faster by more than 4 %
-LANE_BLOCK = 64  # threads
+SOURCE, NAME = "_words.cu", "layer_norm_one_read_words"
+LANE_BLOCK = 64  # threads where lanes have rows, one or two at once; four were never faster by more than 4 %
 LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
 LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
 # Least words per thread of so many warps, which have a block to themselves; 5 and 7 warps share a multiprocessor's four
@@ -36,7 +32,7 @@ SHARED_SECTORS = 0.2
 
 @dataclass(frozen=True)
 class Words:
-    """The constants of one_read_words.cu."""
+    """The constants of _words.cu."""
 
     word: int  # bytes
     threads: int  # per row: lanes of a warp, or whole warps
@@ -64,14 +60,14 @@ def words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> I
     if word is None:
         return
     count, hint = columns * itemsize // word, int(evicts_first(rows * columns * itemsize, device))
-    for log_lanes, at_once in product(range(1, 6), LANE_ROWS):
-        lanes = 1 << log_lanes
+    for lanes in (2, 4, 8, 16, WARP):
         own = -(-count // lanes)
-        one = Words(word, lanes, own, at_once, LANE_BLOCK, 0, hint)
+        one = Words(word, lanes, own, 1, LANE_BLOCK, 0, hint)
         full = count >= LEAST_FULL * lanes * own and lanes * word >= LEAST_BYTES
-        fits = one.registers <= PART_REGISTERS or lanes == WARP
-        if full and fits and at_once * one.registers <= MOST_REGISTERS:
+        if full and one.registers <= (MOST_REGISTERS if lanes == WARP else PART_REGISTERS):
             yield from _resident(one, device)
+            if 2 * one.registers <= MOST_REGISTERS:
+                yield from _resident(replace(one, rows=2), device)
     for warps, least in WARPS.items():
         threads = WARP * warps
         one = Words(word, threads, -(-count // threads), 1, threads, 0, hint)

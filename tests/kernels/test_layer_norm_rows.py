@@ -84,7 +84,6 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
         (2**20, 5, "bfloat16", "STAGED"),
         (2**20, 64, "bfloat16", "IN_WARP"),
         (2**20, 129, "bfloat16", "STAGED_LANES"),
-        (100, 129, "bfloat16", "IN_WARP"),  # few rows, which a warp would take one after another
         (33, 10**6, "float32", "LONG_ROWS"),
         (1025, 10**6, "bfloat16", "LONG_ROWS"),
     ],
@@ -92,6 +91,22 @@ def test_candidates_hold_the_row_and_fit_the_device(gpu, itemsize):
 def test_short_and_long_rows_have_techniques_of_their_own(h200, catalog, rows, columns, dtype, technique):
     plan = catalog.implementations["layer_norm"][NAME].plan(case(rows, columns, dtype), h200)
     assert dict(plan.defines)["TECHNIQUE"] == technique
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "dtype", "word"),
+    [
+        (100, 129, "bfloat16", 2),
+        (545, 1450, "float16", 4),
+        (1657, 238, "float32", 8),
+        (33_520, 1001, "float32", 4),
+        (6612, 3932, "bfloat16", 8),
+    ],
+)
+def test_rows_of_few_bytes_that_are_no_whole_packs_are_held_in_words(h200, catalog, rows, columns, dtype, word):
+    plan = catalog.implementations["layer_norm"][NAME].plan(case(rows, columns, dtype), h200)
+    assert plan.source == "_words.cu"
+    assert dict(plan.defines)["WORD"] == word
 
 
 @pytest.mark.parametrize(("itemsize", "most"), [(2, 1024), (4, 512)])

@@ -199,10 +199,10 @@ __device__ __forceinline__ void layer_norm_words(const T* __restrict__ x, const 
   }
 }
 
-#define DEFINE(dtype, T)                                                                                           \
-  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) layer_norm_one_read_words_##dtype(                 \
-      const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {                   \
-    layer_norm_words(x, {gamma, beta, eps}, y, rows, columns);                                                     \
+#define DEFINE(dtype, T)                                                                                            \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) layer_norm_one_read_words_##dtype(                  \
+      const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {                    \
+    layer_norm_words(x, {gamma, beta, eps}, y, rows, columns);                                                      \
   }
 
 #if ITEM_BYTES == 4
