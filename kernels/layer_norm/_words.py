@@ -20,6 +20,7 @@ LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
 # Least words per thread of so many warps, which have a block to themselves; 5 and 7 warps share a multiprocessor's four
 # partitions unevenly.
 WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}
+MOST_WARPS = {8: 8, 4: 8, 2: 4}  # by bytes of a word
 MOST_WORDS = 24  # per thread of several warps
 LEAST_RESIDENT = 2  # blocks per multiprocessor: a single one leaves it idle between its loads and its stores
 MOST_REGISTERS, PART_REGISTERS = 32, 12  # of a thread's words of a row; where it has lanes of a part of a warp
@@ -71,7 +72,7 @@ def words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> I
     for warps, least in WARPS.items():
         threads = WARP * warps
         one = Words(word, threads, -(-count // threads), 1, threads, 0, hint)
-        if least <= one.words <= MOST_WORDS and one.registers <= MOST_REGISTERS:
+        if warps <= MOST_WARPS[word] and least <= one.words <= MOST_WORDS and one.registers <= MOST_REGISTERS:
             yield from _resident(one, device)
 
 
