@@ -19,10 +19,18 @@ from kernelbench.runs.candidate_times import read_times
 from kernelbench.suite import read_suite
 from kernels.layer_norm._choices import MODEL, VALUES
 from kernels.softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
+from kernels.softmax_family.cost import predicted_seconds
 from tests.build.binaries import all_built
 
 CATALOG = load_catalog()
 DRAWS = ("model_layer_norm", "model_layer_norm_unseen", "model_layer_norm_third")
+EVERY_DRAW = (
+    *DRAWS,
+    "model_layer_norm_fourth",
+    "model_layer_norm_unaligned",
+    "draw_layer_norm",
+    "draw_layer_norm_unseen",
+)
 KERNEL = CATALOG.implementations["layer_norm"]["one_read_rows"]
 
 
@@ -44,6 +52,7 @@ def timed(suite, gpu="h200"):
         ("h200", "model_layer_norm_unseen", 90, 0.82, 0.95, 0.016),
         ("h200", "model_layer_norm_third", 90, 0.77, 0.96, 0.018),
         ("h200", "model_layer_norm_fourth", 90, 0.76, 0.92, 0.024),
+        ("h200", "model_layer_norm_unaligned", 60, 0.77, 0.88, 0.03),
         ("h200", "draw_layer_norm", 48, 0.84, 0.95, 0.018),
         ("h200", "draw_layer_norm_unseen", 48, 0.69, 0.97, 0.022),
         ("h100", "model_layer_norm", 60, 0.79, 0.95, 0.021),
@@ -72,9 +81,11 @@ def losses_of_plans(suite, gpu):
     losses = []
     for key, times in seconds.items():
         case = case_of_key(CATALOG.operations["layer_norm"], key)
-        chosen = table.choice(case, KERNEL, device).values or KERNEL.tunable.ranked(case, device, VALUES)[0]
+        tuned = table.choice(case, KERNEL, device).values
+        ranked = map(values_text, [tuned] if tuned else KERNEL.tunable.ranked(case, device, VALUES))
+        chosen = next(values for values in ranked if values in times or gpu == "h200")  # an H100 has timed no words
         if len(times) > 1:
-            losses.append(times[values_text(chosen)] / min(times.values()) - 1)
+            losses.append(times[chosen] / min(times.values()) - 1)
     return losses, len(seconds)
 
 
@@ -117,17 +128,33 @@ def gains(technique, *suites):
     [
         ("longrows", DRAWS[:1], 7, 2.0),
         ("weightsfirst", DRAWS[:1], 5, 1.3),
-        ("inturn", DRAWS[:1], 3, 1.15),
+        ("words", DRAWS[:1], 7, 1.25),
         ("longrows", DRAWS, 33, 2.0),
         ("weightsfirst", DRAWS, 24, 1.6),
-        ("inturn", DRAWS, 8, 1.15),
+        ("words", DRAWS, 30, 1.4),
+        ("inturn", EVERY_DRAW, 14, 1.25),
+        ("words", EVERY_DRAW, 74, 1.4),
     ],
 )
 def test_a_technique_is_the_fastest_by_3_percent_on_so_many_random_cases(technique, draws, cases, most):
-    """On a twentieth or more of the first 60; of all 240, rows in turn are so on a thirtieth."""
+    """On a twentieth or more of the first 60 and of 240, but for rows in turn: those are so on 14 of 486."""
     found = gains(technique, *draws)
     assert sum(gain > 1.03 for gain in found) >= cases
     assert max(found) > most
+
+
+@pytest.mark.parametrize("suite", EVERY_DRAW)
+def test_choices_are_never_slower_than_they_were_without_words(suite):
+    """By more than 3 %."""
+    ranked = {}
+    for one, quantities in timed(suite):
+        if one.seconds is not None:
+            found = predicted_seconds(quantities, VALUES), one.seconds, one.values.startswith("words")
+            ranked.setdefault(one.case, []).append(found)
+    ratios = [min(every)[1] / min(each for each in every if not each[2])[1] for every in ranked.values()]
+    assert len(ratios) >= 48
+    assert max(ratios) < 1.03
+    assert np.mean(ratios) < 0.99
 
 
 def test_a_pipeline_takes_rows_of_a_million_columns_in_half_the_time():

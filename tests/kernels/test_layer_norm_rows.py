@@ -17,6 +17,7 @@ from kernels.layer_norm import one_read_rows
 from kernels.layer_norm._choices import WeightsFirst
 from kernels.layer_norm._long_rows import PACKS, TIGHT_PACKS, LongRows, long_rows
 from kernels.layer_norm._rows_in_turn import InTurn
+from kernels.layer_norm._words import WARPS, Words, words
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
 from tests.kernels.simulated import random_input, run_and_check
@@ -39,6 +40,10 @@ def forced(choice):
 
 def in_turn(warps, blocks, packs, groups):
     return InTurn(warps, blocks, packs, groups, 32 * warps, 1)
+
+
+def in_words(word, threads, own, rows=1, hint=0):
+    return Words(word, threads, own, rows, max(64, threads), 4, hint)
 
 
 def long(warps, blocks, packs, slots, ahead, groups, masked=False, kept=True):
@@ -121,6 +126,24 @@ def test_lanes_of_shared_memory_hold_the_row(h200, itemsize, most):
         assert choice.warp_rows * itemsize % (32 if columns <= 512 else 16) == 0, "whole sectors, or packs"
         assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
     assert choices.staged_lanes(most + 1, itemsize, h200) is None
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+@pytest.mark.parametrize("gpu", GPUS)
+def test_words_hold_the_row_and_several_blocks_have_room(gpu, itemsize):
+    device = KNOWN[gpu]
+    for columns in (*range(1, 1200), *range(1200, 20_000, 37)):
+        for one in words(5000, columns, itemsize, device):
+            nbytes = columns * itemsize
+            assert nbytes % 16, "rows of whole packs are held in packs"
+            assert nbytes % one.word == 0, columns
+            assert one.word == 8 or nbytes % (2 * one.word), "no larger word divides the row"
+            assert one.threads * (one.words - 1) * one.word < nbytes <= one.threads * one.words * one.word, columns
+            assert one.rows == 1 or one.threads <= 32
+            assert one.block == (64 if one.threads <= 32 else one.threads)
+            assert one.threads <= 32 or one.threads // 32 in WARPS
+            assert one.resident >= 2
+            assert one.resident * one.block <= device.max_threads_per_multiprocessor
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -267,15 +290,16 @@ def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
         assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
 
 
-def uses_before_loads(compiled, plans_loads):
-    """The constants of each plan that does not issue exactly so many loads of packs before it first uses one."""
+def uses_before_loads(compiled, plans_loads, load=r"LDG\.E\.(?:EF\.)?128"):
+    """The constants of each plan that does not issue exactly so many loads of packs before it first uses one. `load`:
+    a pattern of these loads in machine code."""
     listings = disassemble_together([binary.path for binary in compiled], "sm_90")
     if listings is None:
         pytest.skip("no nvdisasm was found")
     late = []
     for (plan, loads), binary in zip(plans_loads.items(), compiled, strict=True):
         code = sass_functions(listings[binary.path])[plan.launches[0].entry]
-        names = re.findall(r"\b(LDG\.E\.(?:EF\.)?128|FADD|HADD2|SHFL)\b", code)
+        names = re.findall(rf"\b({load}|FADD|HADD2|SHFL)\b", code)
         if next(place for place, name in enumerate(names) if not name.startswith("LDG")) != loads:
             late.append(plan.defines)
     return late
@@ -310,6 +334,27 @@ def test_lanes_load_all_packs_before_they_use_any(h200, catalog, binaries, dtype
     compiled = binaries(catalog.implementations["layer_norm"][NAME], list(plans), "sm_90")
     assert not uses_before_loads(compiled, plans)
     assert len(plans) >= 40
+
+
+@pytest.mark.exhaustive
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("word", "dtype"), [(8, "float32"), (4, "float32"), (8, "float16"), (4, "bfloat16"), (2, "float16")]
+)
+def test_words_are_loaded_before_any_is_used_and_none_is_spilled(h200, catalog, binaries, word, dtype):
+    itemsize, plans = dtypes.itemsize(dtype), {}
+    for columns in (46, 150, 334, 1030, 1450, 2914):
+        length = columns * itemsize // 16 * 16 // itemsize + word // itemsize  # the next row that is such words
+        one = case(2048, length, dtype)
+        for choice, hint in product(words(2048, length, itemsize, h200), (0, 1)):
+            plan = one_read_rows.launches_of(replace(choice, hint=hint), one, h200)
+            plans[plan] = choice.words * (2 + choice.rows)
+    compiled = binaries(catalog.implementations["layer_norm"][NAME], list(plans), "sm_90")
+    kind = {8: r"\.64", 4: r"(?= R)", 2: r"\.U16"}[word]
+    assert not uses_before_loads(compiled, plans, rf"LDG\.E(?:\.EF)?{kind}")
+    assert len(plans) >= 20
+    for plan, binary in zip(plans, compiled, strict=True):
+        assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
 
 
 BY_LANES = {sizes: choices.staged_lanes(*sizes, KNOWN["h200"]) for sizes in ((65, 2), (129, 4), (511, 2), (1001, 2))}
@@ -356,6 +401,15 @@ RUNS = [
     ((19, 1537), "float16", in_turn(2, 1, 4, 8)),
     ((37, 2049), "bfloat16", in_turn(2, 2, 3, 8)),  # clusters
     ((5, 4001), "float16", in_turn(2, 4, 2, 8)),  # of which some have no row
+    ((37, 46), "float32", in_words(8, 8, 3, 2)),  # words of 8 bytes by lanes, two rows at once
+    ((5, 1030), "float32", in_words(8, 96, 6, hint=1)),  # and by warps
+    ((13, 36), "float16", in_words(8, 4, 3, 2)),
+    ((11, 54), "bfloat16", in_words(4, 8, 4)),
+    ((3, 1450), "bfloat16", in_words(4, 192, 4)),
+    ((70, 50), "float32", in_words(8, 32, 1, 2)),  # of which some lanes have none
+    ((5, 1031), "float32", in_words(4, 64, 17)),  # of an element each
+    ((9, 47), "bfloat16", in_words(2, 16, 3, 2)),
+    ((3, 1451), "float16", in_words(2, 96, 16)),
 ]
 
 
@@ -392,6 +446,8 @@ def test_right_on_other_gpus(checked, gpu, columns):
         (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)),
         (3000, long(2, 4, 3, 3, 1, 2)),
         (1025, in_turn(2, 1, 5, 4)),
+        (1030, in_words(8, 64, 9)),
+        (46, in_words(8, 8, 3)),
     ],
 )
 def test_a_row_far_from_0_loses_no_more_than_its_sum_rounds(h200, catalog, binaries, columns, choice):
