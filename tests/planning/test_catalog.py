@@ -110,6 +110,20 @@ def test_a_module_may_name_a_source_elsewhere(folder: Path) -> None:
     assert "source must be a Path or None, got" in problem
 
 
+def test_a_module_may_name_other_sources_beside_its_own(folder: Path) -> None:
+    module = folder / "scan" / "tree.py"
+    template = KERNEL.format(names=("tree",)).replace("LaunchPlan(())", "LaunchPlan(()), other_sources={}")
+    module.write_text(template.format('("wide.cu",)'))
+    (problem,) = problems(folder)
+    assert problem.endswith("implementation 'tree' has a plan but no kernel: expected wide.cu beside it")
+    (folder / "scan" / "wide.cu").write_text("")
+    assert load_catalog([folder]).implementations["scan"]["tree"].other_sources == ("wide.cu",)
+    for wrong in ('("../common/reduce.cuh",)', '["wide.cu"]', '("wide",)'):
+        module.write_text(template.format(wrong))
+        (problem,) = problems(folder)
+        assert "other_sources must be a tuple of names like 'other.cu', got" in problem
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(InputError, match="nowhere: no such folder"):
         load_catalog([tmp_path / "nowhere"])

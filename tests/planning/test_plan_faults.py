@@ -192,6 +192,9 @@ BAD: list[tuple[Any, str]] = [
     (with_scalar("int32", 1.0), f"{LAUNCHED}k: Scalar('int32', 1.0): expected -2147483648 to 2147483647"),
     (with_scalar("uint8", -1), f"{LAUNCHED}k: Scalar('uint8', -1): expected 0 to 255"),
     (with_scalar("int64", HUGE), f"{LAUNCHED}k: Scalar('int64', int that cannot be shown): expected -"),
+    # Sources
+    (with_plan(source=None), f"{READ}source must be a text, got None"),
+    (with_plan(source="../k.cu"), "its plan names the source '../k.cu', which is none of its other_sources"),
     # Defines
     (with_plan(defines=None), f"{READ}defines {PAIRS} (name, value), got None"),
     (with_plan(defines={"N": 1}), f"{READ}defines {PAIRS} (name, value), got dict"),

@@ -185,6 +185,24 @@ def test_times_of_another_source_are_not_added_to(held: Project, command: Comman
     ended(0, model(command, times, "--refit"))
 
 
+def test_times_bear_the_hash_of_the_source_that_the_candidate_is_built_from(
+    held: Project, command: Command, times: Path
+) -> None:
+    own, other = (places.KERNELS / "softmax" / name for name in ("held.cu", "wide.cu"))
+    other.write_text("int wide;\n")
+    module = own.with_suffix(".py")
+    text = module.read_text().replace('("x", "y")),))', '("x", "y")),), source="wide.cu" if block == 256 else "")')
+    module.write_text(text.replace("tunable=TUNABLE)", 'tunable=TUNABLE, other_sources=("wide.cu",))'))
+    ended(0, model(command, times))
+    sources = {(one.values == "block 256", one.source) for one in recorded(times)}
+    assert sources == {(False, tuned.source_hash(own)), (True, tuned.source_hash(other))}
+    assert "wide.cu" in held.compiler.path.parent.parent.parent.joinpath("nvcc.log").read_text()
+    ended(0, model(command, times))
+    other.write_text("int wider;\n")
+    tuned.source_hash.cache_clear()
+    assert "softmax/held has changed since its times were recorded" in refused(model(command, times))
+
+
 def test_a_candidate_that_fails_is_recorded_with_its_reason_and_not_fitted(
     held: Project, command: Command, times: Path
 ) -> None:

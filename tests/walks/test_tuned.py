@@ -11,7 +11,7 @@ import yaml
 
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, RunWarning
-from kernelbench.core.records import Case
+from kernelbench.core.records import Case, LaunchPlan
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning import tuned
 from kernelbench.planning.case_plans import Planned, plan_case
@@ -211,6 +211,21 @@ def test_the_hash_of_a_source_follows_its_headers_and_not_its_comments(tmp_path:
     first = hash_of("int a;", "int b;")
     assert hash_of("int a;  // one\n/* two\n three */", "int  b;\n") == first
     assert len({first, hash_of("int c;", "int b;"), hash_of("int a;", "int c;")}) == 3
+
+
+def test_an_entry_may_be_of_another_source_that_plans_name(tmp_path: Path) -> None:
+    for name in ("k.cu", "other.cu"):
+        (tmp_path / name).write_text(f"// of a test\nint {name[0]};\n")
+    one = replace(RELU, source=tmp_path / "k.cu", other_sources=("other.cu",))
+    hashes = [tuned.source_hash(tmp_path / name) for name in ("k.cu", "other.cu")]
+    assert tuned.source_hashes(one) == frozenset(hashes)
+    assert [tuned.hash_of_plan(plan, one) for plan in (None, LaunchPlan(), LaunchPlan(source="other.cu"))] == [
+        hashes[0], hashes[0], hashes[1]
+    ]  # fmt: skip
+    entry = replace(ENTRY, kernel=hashes[1])
+    tables = TunedTables(GPU.name, (tuned.TunedTable(tmp_path / "t.yaml", GPU.name, (entry,)),))
+    assert tables.choice(CASE, one, GPU).values == ENTRY.values
+    assert tables.choice(CASE, replace(one, other_sources=()), GPU).values == {}
 
 
 def test_shipped_tables_are_of_kernels_that_there_are() -> None:
