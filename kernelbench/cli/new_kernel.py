@@ -79,11 +79,11 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Ne
         source: _SOURCE.format(**words) + _device_code(origin.source, operation, own),
         source.with_suffix(".py"): _PLAN.format(**words) + _plan_code(origin, operation, own),
     }
-    _write(texts)
-    suite, option = words["suite"], words["option"]
-    commands = (
-        f"kernelbench check {suite} {option}--only {own}",
-        f"kernelbench run {suite} {option}--only {words['timed']}",
+    others = [one for one in origin.other_sources if not source.with_name(one).exists()]
+    _write(texts | {source.with_name(one): origin.source.with_name(one).read_text("utf-8") for one in others})
+    commands = tuple(
+        f"kernelbench {verb} {words['suite']} {words['option']}--only {only}"
+        for verb, only in (("check", own), ("run", words["timed"]))
     )
     return NewFiles(source, source.with_suffix(".py"), origin.name, commands)
 
@@ -156,8 +156,7 @@ def _require_new(catalog: Catalog, operation: str, start: str | None, name: str,
     if name == "operation":
         raise InputError(f"'{operation}/{name}' is taken: it says what is computed; choose another")
     if (folder / operation).exists():
-        text = "is there and has no operation.py; choose another name, or delete it"
-        raise InputError(f"{folder / operation}: {text}")
+        raise InputError(f"{folder / operation}: is there and has no operation.py; choose another name, or delete it")
 
 
 def _require_no_suite(operation: str, name: str) -> None:

@@ -83,6 +83,17 @@ def test_entries_of_a_shared_header_are_renamed_in_source_and_plan(start: str, t
     assert "#define ENTRY(name) softmax_mine_##name\n" in written.source.read_text()
 
 
+def test_other_sources_of_the_kernel_are_copied_once(tmp_path: Path) -> None:
+    written = new_kernel("layer_norm/mine", "one_read_rows", tmp_path)
+    other = written.source.with_name("_words.cu")
+    assert other.read_text() == (places.KERNELS / "layer_norm" / "_words.cu").read_text()
+    other.write_text("// changed\n")
+    new_kernel("layer_norm/second", "one_read_rows", tmp_path)
+    assert other.read_text() == "// changed\n"
+    found = load_catalog(own=[tmp_path]).implementations["layer_norm"]
+    assert {found[name].other_sources for name in ("mine", "second")} == {("_words.cu",)}
+
+
 def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
     assert new_kernel("softmax/mine", "oneflow", tmp_path).start == "oneflow"
     assert "oneflow_warp.cuh" in (tmp_path / "softmax" / "mine.cu").read_text()
