@@ -87,8 +87,8 @@ def choose(case: Case, device: DeviceProperties) -> AnyChoice:
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
 def candidates(case: Case, device: DeviceProperties) -> tuple[AnyChoice, ...]:
-    """Those of softmax with registers for gamma and beta, then rows by lanes, groups of blocks for long rows, and rows
-    in turn."""
+    """Those of softmax with registers for gamma and beta, then rows by lanes, groups of blocks for long rows, rows in
+    turn, and rows in words."""
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)

@@ -14,21 +14,19 @@ from ..softmax_family.quantities import of_device
 from ..softmax_family.row_plans import EntryArguments
 
 SOURCE, NAME = "_words.cu", "layer_norm_one_read_words"
-LANE_BLOCK = 64  # threads where lanes have rows, one or two at once; four were never faster by more than 4 %
+LANE_BLOCK = 64  # threads where a row has lanes of a warp, which take one row or two at once
 LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
 LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
-# Least words per thread of so many warps, which have a block to themselves; 5 and 7 warps share a multiprocessor's four
-# partitions unevenly.
-WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}
+WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}  # of a row that has a block: how many, and the least words per thread
 MOST_WARPS = {8: 8, 4: 8, 2: 4}  # by bytes of a word
 MOST_WORDS = 24  # per thread of several warps
-LEAST_RESIDENT = 2  # blocks per multiprocessor: a single one leaves it idle between its loads and its stores
-MOST_REGISTERS, PART_REGISTERS = 32, 12  # of a thread's words of a row; where it has lanes of a part of a warp
+LEAST_RESIDENT = 2  # blocks per multiprocessor: one alone leaves it idle between its loads and its stores
+MOST_REGISTERS, PART_REGISTERS = 32, 12  # of a thread's words of a row; where a row has a part of a warp
 REGISTERS, ROW_REGISTERS = 32, 8  # of a thread besides words, for one row and for each more
-# Instructions of a word that is one element, in those for an element of packs. For larger words the number is 1. It was
-# chosen by the times of candidates on two draws of such rows (results/h200/trials.yaml).
-SINGLE_WORK = 1.7
-SHARED_SECTORS = 0.2
+# What the cost function counts, chosen, as the sizes above, by the times of candidates (docs/tuning.md). An element
+# that is a word of its own takes so many times the instructions of others, because a warp loads fewer bytes at once.
+# Where a row has lanes of a warp, this share of what accesses that begin within a sector move besides is counted.
+SINGLE_WORK, SHARED_SECTORS = 1.7, 0.2
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,8 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
         resident=choice.resident,
         partial=SHARED_SECTORS if choice.threads <= WARP else 0,
         access_bytes=min(WARP, choice.threads) * choice.word,
-        block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,  # one has the most
+        # Of a row's warps, the multiprocessor's partition that has the most counts.
+        block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,
         warps=blocks * warps,
         elements=elements * (SINGLE_WORK if single else 1),
         half=float(itemsize < 4),

@@ -10,6 +10,7 @@
 //                which with IN_TURN take several rows in turn; long_rows: of groups of blocks that wait for each other;
 //                split: two launches. Their constants, needs and launches: softmax_family/staged_rows.cuh, staged_lanes.cuh,
 //                warp_rows.cuh, held_rows.cuh, split_rows.cuh; rows_in_turn.cuh, long_rows.cuh
+//                Some rows that are no whole packs are held in words, by _words.cu
 //   moves        D in, D out; split 2 D in
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
 #include "layer_norm/rows.cuh"

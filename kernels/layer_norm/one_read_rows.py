@@ -1,4 +1,4 @@
-"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques of softmax and two of its own."""
+"""Launch plan of one_read_rows.cu and _words.cu: rows of the last axis, by softmax's techniques and three others."""
 
 from dataclasses import replace
 
