@@ -428,7 +428,10 @@ def test_a_launch_takes_no_moments_of_the_one_before(checked):
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize(("gpu", "columns"), [("a100", 5001), ("a100", 768), ("t4", 1025), ("rtx5090", 20_000)])
+@pytest.mark.parametrize(
+    ("gpu", "columns"),
+    [("a100", 5001), ("a100", 768), ("t4", 1025), ("t4", 2050), ("rtx5090", 20_000), ("rtx5090", 1450)],
+)
 def test_right_on_other_gpus(checked, gpu, columns):
     checked(NAME, case(3, columns, "float16"), device=KNOWN[gpu])
 
