@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log2
 
-from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from ..common.launch_helpers import evicts_first
 from ..softmax_family.cost import Quantities
 from ..softmax_family.hardware import PACK, WARP
 from ..softmax_family.quantities import of_device
-from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments
+from ..softmax_family.row_plans import MAX_COLUMNS, EntryArguments, checked
 from ..softmax_family.row_techniques import most_packs
 
 # Blocks per row and packs per thread. The trials behind these numbers are in results/h200/trials.yaml.
@@ -96,12 +96,9 @@ def of_in_turn(choice: InTurn, case: Case, device: DeviceProperties) -> Quantiti
 
 def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    grid = choice.groups * choice.blocks
-    if grid > device.max_grid[0]:
-        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {grid}")
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
-        (grid, 1, 1),
+        (choice.groups * choice.blocks, 1, 1),
         (choice.block, 1, 1),
         (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
         shared_bytes=choice.shared_bytes,
@@ -120,4 +117,4 @@ def in_turn_plan(name: str, choice: InTurn, case: Case, device: DeviceProperties
     reason = f"{choice.blocks} blocks" if choice.blocks > 1 else "a block"
     reason += f" of {choice.warps} warps for {-(-rows // choice.groups)} rows in turn"
     reason += f", {choice.packs} packs of 16 bytes per thread beside gamma and beta in shared memory"
-    return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,))
+    return LaunchPlan((checked(launch, device),), tuple(constants.items()), reasons=(reason,))

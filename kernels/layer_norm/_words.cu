@@ -98,7 +98,7 @@ __device__ __forceinline__ float squares_of(RowWords<T>& x, bool all, float mean
   return sums.all();
 }
 
-// Of rows by lanes; each step for all rows, so that their latencies overlap.
+// The norms of rows that lanes hold. Each step is for all rows, so that their latencies overlap.
 template <typename T>
 __device__ __forceinline__ void norms_of_lanes(RowNorm (&norms)[ROWS], RowWords<T> (&x)[ROWS], bool all, int columns,
                                                float eps) {
@@ -114,7 +114,7 @@ __device__ __forceinline__ void norms_of_lanes(RowNorm (&norms)[ROWS], RowWords<
     norms[r] = norm_of<T>(mean[r], warp_all_reduce<SumOp, THREADS>(squares[r]), columns, eps);
 }
 
-// Of a row by the warps of a block: each has deviations from its own mean, so that one exchange suffices.
+// The norm of a row that the warps of a block hold. Each has deviations from its own mean, so that one exchange suffices.
 template <typename T>
 __device__ __forceinline__ RowNorm norm_of_warps(RowWords<T>& x, bool all, int columns, float eps) {
   constexpr int Warps = THREADS / WARP_SIZE;
@@ -134,7 +134,7 @@ __device__ __forceinline__ void store_row(T* y, RowWords<T>& x, RowWords<T>& gam
   x.stay_packed(), gamma.stay_packed(), beta.stay_packed();
 #pragma unroll
   for (int k = 0; k < WORDS; ++k) {
-    float results[Row::N + 1] = {};  // of a word of 2 bytes, the second is no element
+    float results[Row::N + 1] = {};  // a word of 2 bytes has one element, and word_of takes two
 #pragma unroll
     for (int i = k * Row::N; i < (k + 1) * Row::N; ++i)
       results[i % Row::N] = fmaf(norm.template normal<T>(x.element(i)), gamma.element(i), beta.element(i));
@@ -157,8 +157,7 @@ __device__ __forceinline__ void layer_norm_words(const T* __restrict__ x, const 
                                                  long long rows, int columns) {
   using Row = RowWords<T>;
   constexpr int Groups = BLOCK / THREADS;  // rows of a block at once, ROWS times
-  // Arrays of single elements always begin at multiples. Without this branch ptxas would delay their loads of gamma until the
-  // sums are known.
+  // Never taken where a word is one element; but without this branch ptxas would delay loads of gamma until the sums are known.
   const auto address = [](const T* array) { return reinterpret_cast<unsigned long long>(array); };
   if ((address(x) | address(y) | address(weights.gamma) | address(weights.beta)) % WORD != 0)
     return layer_norm_by_elements(x, weights, y, rows, columns);

@@ -6,27 +6,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
 from ..common.launch_helpers import evicts_first
 from ..softmax_family.cost import Quantities
 from ..softmax_family.hardware import PACK, SCHEDULERS, WARP
 from ..softmax_family.quantities import of_device
-from ..softmax_family.row_plans import EntryArguments
+from ..softmax_family.row_plans import EntryArguments, checked
 
 SOURCE, NAME = "_words.cu", "layer_norm_one_read_words"
 LANE_BLOCK = 64  # threads where a row has lanes of a warp, which take one row or two at once
 LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
 LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
-WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}  # of a row that has a block: how many, and the least words per thread
-MOST_WARPS = {8: 8, 4: 8, 2: 4}  # by bytes of a word
+WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}  # warps of a row that has a block, and the least words per thread of each
+MOST_WARPS = {8: 8, 4: 8, 2: 4}  # most warps of a row, by bytes of a word
 MOST_WORDS = 24  # per thread of several warps
 LEAST_RESIDENT = 2  # blocks per multiprocessor: one alone leaves it idle between its loads and its stores
-MOST_REGISTERS, PART_REGISTERS = 32, 12  # of a thread's words of a row; where a row has a part of a warp
-REGISTERS, ROW_REGISTERS = 32, 8  # of a thread besides words, for one row and for each more
-# What the cost function counts, chosen, as the sizes above, by the times of candidates (docs/tuning.md). An element
-# that is a word of its own takes so many times the instructions of others, because a warp loads fewer bytes at once.
-# Where a row has lanes of a warp, this share of what accesses that begin within a sector move besides is counted.
-SINGLE_WORK, SHARED_SECTORS = 1.7, 0.2
+MOST_REGISTERS, PART_REGISTERS = 32, 12  # per thread for words of x; the second where rows share a warp
+REGISTERS, ROW_REGISTERS = 32, 8  # per thread for all else: the first for one row, the second for each further row
+# These two weights of the cost function, and the sizes above, were chosen by the times of candidates (docs/tuning.md).
+SINGLE_WORK = 1.7  # instructions of an element that is a word of its own, in those of others: a warp loads fewer bytes
+SHARED_SECTORS = 0.2  # weight of the sectors that unaligned accesses touch in addition, where rows share a warp
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,11 @@ class Words:
 
     @property
     def registers(self) -> int:
-        """Of a thread's words of one row."""
+        """Registers for a thread's words of one row."""
         return self.words * max(1, self.word // 4)
+
+    def blocks_for(self, rows: int) -> int:
+        return -(-rows // (self.block // self.threads * self.rows))
 
 
 def word_bytes(columns: int, itemsize: int) -> int | None:
@@ -86,7 +88,7 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
     """For the cost function. Gamma and beta arrive with x, so that nothing waits for them alone."""
     rows, _ = case.rows_columns()
     itemsize, warps = dtypes.itemsize(case.dtype), choice.block // WARP
-    blocks = -(-rows // (choice.block // choice.threads * choice.rows))
+    blocks = choice.blocks_for(rows)
     nbytes, single = case.elements * itemsize, choice.word == itemsize
     elements = blocks * warps * choice.words * choice.rows * (choice.word // itemsize)
     return Quantities(
@@ -107,12 +109,9 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
 
 def words_plan(choice: Words, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
     rows, columns = case.rows_columns()
-    grid = -(-rows // (choice.block // choice.threads * choice.rows))
-    if grid > device.max_grid[0]:
-        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {grid}")
     launch = Launch(
         f"{NAME}_{dtypes.suffix(case.dtype)}",
-        (grid, 1, 1),
+        (choice.blocks_for(rows), 1, 1),
         (choice.block, 1, 1),
         (*given.arrays, Scalar("int64", rows), Scalar("int32", columns), *given.scalars),
     )
@@ -132,4 +131,4 @@ def words_plan(choice: Words, case: Case, device: DeviceProperties, given: Entry
         else f"{choice.threads} lanes per row, {choice.rows} rows at once"
     )
     reason += f", {choice.words} words of {choice.word} bytes per thread; gamma and beta are loaded first, and kept"
-    return LaunchPlan((launch,), tuple(constants.items()), reasons=(reason,), source=SOURCE)
+    return LaunchPlan((checked(launch, device),), tuple(constants.items()), reasons=(reason,), source=SOURCE)

@@ -34,7 +34,8 @@ def plan_of(
     return _split_plan(name, choice, case, device, given)
 
 
-def _checked(launch: Launch, device: DeviceProperties) -> Launch:
+def checked(launch: Launch, device: DeviceProperties) -> Launch:
+    """The launch; Unsupported where its grid is too large."""
     if launch.grid[0] > device.max_grid[0]:
         raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {launch.grid[0]}")
     return launch
@@ -82,7 +83,7 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties, gi
             ("RECOMPUTE", int(choice.recompute)),
         ]
     defines = (*_common(choice, "HELD" if choice.warps > 1 else "IN_WARP", case), *constants)
-    return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
+    return LaunchPlan((checked(launch, device),), defines, reasons=(reason,))
 
 
 def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
@@ -95,7 +96,7 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
     )
     reason = f"{choice.group} whole rows per thread through shared memory: rows do not end with a pack of 16 bytes"
     constants = (("COLUMNS", choice.columns), ("GROUP", choice.group))
-    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED", case), *constants), reasons=(reason,))
+    return LaunchPlan((checked(launch, device),), (*_common(choice, "STAGED", case), *constants), reasons=(reason,))
 
 
 def _staged_lanes_plan(
@@ -115,7 +116,7 @@ def _staged_lanes_plan(
     )
     constants = (("LANES", choice.lanes), ("WORDS", choice.loads), ("GROUP", choice.group), ("ROWS", choice.rows))
     defines = (*_common(choice, "STAGED_LANES", case), *constants)
-    return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
+    return LaunchPlan((checked(launch, device),), defines, reasons=(reason,))
 
 
 def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
@@ -138,7 +139,7 @@ def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties, 
     defines = (*_common(choice, "SPLIT", case), ("PACKS", choice.packs))
     reason = f"{chunks} chunks per row in two launches: rows are too long to hold, or too few to fill the GPU"
     return LaunchPlan(
-        tuple(_checked(one, device) for one in launches),
+        tuple(checked(one, device) for one in launches),
         defines,
         scratch=(("parts", 8 * rows * chunks),),
         reasons=(reason,),
