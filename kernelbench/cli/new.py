@@ -27,6 +27,6 @@ def new(name: str, start: str | None, kernels: Path) -> None:
 
     written = new_kernel(name, start, kernels)
     what = f"a copy of {written.start}" if written.start else "x times a weight for each column"
-    say("\n".join(map(str, (*written.operation, written.source, written.plan))) + f": {what}; change it, then run")
+    say("\n".join(map(str, (*written.further, written.source, written.plan))) + f": {what}; change it, then run")
     for command in written.commands:
         say(f"  {command}")

@@ -51,7 +51,7 @@ class NewFiles:
     plan: Path
     start: str  # the implementation that it is a copy of; '' if the operation is new too
     commands: tuple[str, ...]
-    operation: tuple[Path, ...] = ()  # of a new operation: operation.py and a suite
+    further: tuple[Path, ...] = ()  # operation.py and a suite of a new operation; copies of sources that the plan names
 
 
 def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> NewFiles:
@@ -79,13 +79,14 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Ne
         source: _SOURCE.format(**words) + _device_code(origin.source, operation, own),
         source.with_suffix(".py"): _PLAN.format(**words) + _plan_code(origin, operation, own),
     }
-    others = [one for one in origin.other_sources if not source.with_name(one).exists()]
-    _write(texts | {source.with_name(one): origin.source.with_name(one).read_text("utf-8") for one in others})
+    beside = (source.with_name(one) for one in origin.other_sources)
+    others = {path: origin.source.with_name(path.name).read_text("utf-8") for path in beside if not path.exists()}
+    _write(texts | others)
     commands = tuple(
         f"kernelbench {verb} {words['suite']} {words['option']}--only {only}"
         for verb, only in (("check", own), ("run", words["timed"]))
     )
-    return NewFiles(source, source.with_suffix(".py"), origin.name, commands)
+    return NewFiles(source, source.with_suffix(".py"), origin.name, commands, tuple(others))
 
 
 def _new_operation(operation: str, name: str, folder: Path) -> NewFiles:

@@ -87,8 +87,9 @@ def test_other_sources_of_the_kernel_are_copied_once(tmp_path: Path) -> None:
     written = new_kernel("layer_norm/mine", "one_read_rows", tmp_path)
     other = written.source.with_name("_words.cu")
     assert other.read_text() == (places.KERNELS / "layer_norm" / "_words.cu").read_text()
+    assert written.further == (other,)
     other.write_text("// changed\n")
-    new_kernel("layer_norm/second", "one_read_rows", tmp_path)
+    assert new_kernel("layer_norm/second", "one_read_rows", tmp_path).further == ()
     assert other.read_text() == "// changed\n"
     found = load_catalog(own=[tmp_path]).implementations["layer_norm"]
     assert {found[name].other_sources for name in ("mine", "second")} == {("_words.cu",)}
@@ -180,7 +181,7 @@ def test_a_new_operation_comes_with_all_that_its_commands_need(
 
 def test_beside_kernelbenchs_own_kernels_its_suite_lies_with_the_others(project: Project) -> None:
     written = new_kernel("row_weight/first")
-    assert [path.resolve() for path in written.operation] == [
+    assert [path.resolve() for path in written.further] == [
         project.root / "kernels" / "row_weight" / "operation.py",
         project.root / "suites" / "row_weight.yaml",
     ]
