@@ -370,7 +370,7 @@ RUNS = [
     ((300, 6), "bfloat16", None),
     ((100, 33), "float16", staged(33, 2)),
     ((100, 17), "float32", staged(17, 4)),
-    ((70, 65), "bfloat16", None),  # masked, in a warp
+    ((70, 65), "bfloat16", Held(16, 1, 1, 1, 0, 1, True, 128, 9)),  # masked, in a warp
     ((37, 65), "bfloat16", BY_LANES[65, 2]),
     ((19, 129), "float32", BY_LANES[129, 4]),
     ((18, 511), "float16", BY_LANES[511, 2]),
@@ -437,6 +437,12 @@ def test_right_on_other_gpus(checked, gpu, columns):
 
 
 @pytest.mark.nvcc
+def test_masked_packs_are_right_on_a_t4(checked):
+    masked = Held(32, 4, 1, 2, 0, 1, True, 128, 8)  # where the plan itself chooses words
+    checked(NAME, case(3, 1025, "float16"), device=KNOWN["t4"], plan=forced(masked))
+
+
+@pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("columns", "choice"),
     [
@@ -444,6 +450,8 @@ def test_right_on_other_gpus(checked, gpu, columns):
         (68, None),
         (301, None),
         (1025, None),
+        (301, Held(32, 3, 1, 1, 0, 1, True, 96, 13)),
+        (1025, Held(32, 4, 4, 1, 0, 1, True, 128, 9)),
         (129, BY_LANES[129, 4]),
         (3000, Split()),
         (2000, Held(32, 2, 4, 2, 0, 1, False, 64, 8)),
