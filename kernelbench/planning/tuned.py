@@ -272,14 +272,14 @@ def _digits(seconds: float) -> float:
 
 
 def source_hashes(implementation: Implementation) -> frozenset[str]:
-    """Of all sources that its plans may name."""
+    """The hashes of all sources from which its plans may be built."""
     own = implementation.source
     assert own is not None, "an implementation with a plan has a source"
     return frozenset(map(source_hash, (own, *map(own.with_name, implementation.other_sources))))
 
 
 def hash_of_plan(plan: LaunchPlan | None, implementation: Implementation) -> str:
-    """Of the source that the plan is built from; the usual one where there is no plan."""
+    """The hash of the source from which the plan is built; that of the usual one where there is no plan."""
     own = implementation.source
     assert own is not None, "an implementation with a plan has a source"
     return source_hash(own.with_name(plan.source) if plan and plan.source else own)
