@@ -134,6 +134,7 @@ def suites() -> list[Drawn]:
     views = "[outer, dim, inner] with every extent from 1 to 10^5, along dim"
     what = "with 1 MB to 2 GB of x; half of the cases have rows of whole packs of 16 bytes."
     unseen = "The same draw from another seed, recorded before anybody looked at its shapes."
+    third = f"{unseen} It judges kernels and choices that the first two draws had changed."
     model = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
     small = "These have 256 KB to 16 MB of x: their time is that of starting, waiting and a few instructions."
     return [
@@ -157,6 +158,25 @@ def suites() -> list[Drawn]:
             21,
             "Layer norm of rows drawn at random, not looked at",
             unseen,
+            "layer_norm",
+            DRAWN,
+            True,
+        ),
+        Drawn("draw_rows_third", 25, "Softmax of rows drawn at random, a third time", third, "softmax", DRAWN, True),
+        Drawn(
+            "draw_axis_third",
+            26,
+            "Log-softmax of views drawn at random, a third time",
+            third,
+            "log_softmax",
+            DRAWN,
+            True,
+        ),
+        Drawn(
+            "draw_layer_norm_third",
+            24,
+            "Layer norm of rows drawn at random, a third time",
+            third,
             "layer_norm",
             DRAWN,
             True,
