@@ -66,7 +66,7 @@ SUMMARIES = {  # short enough for a window of 80 columns
     build: "Compile only, and print registers, spills and loads.",
     simulate: "Run one launch of any kernel on the CPU.",
     list_: "List suites, kernels, devices, runs or claims.",
-    new: "Write the two files of a kernel of your own.",
+    new: "Write the files of a kernel of your own.",
     tune: "Search for the fastest launch parameters on this GPU.",
     worker: "Lend the GPUs of this host to a Dask cluster.",
     doctor: "Say what is missing here, and how to install it.",

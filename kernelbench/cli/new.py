@@ -13,7 +13,7 @@ from kernelbench.cli.terminal import say
 @click.option("--from", "start", type=TEXT, metavar="NAME", help="The kernel to start from.  [default: the shortest]")
 @OWN_FOLDER
 def new(name: str, start: str | None, kernels: Path) -> None:
-    """Write the two files of a kernel of your own, as a copy of one that is right; change it from there.
+    """Write the files of a kernel of your own, as a copy of one that is right; change it from there.
 
     For an operation that does not exist yet, also write its operation.py and a suite.
 

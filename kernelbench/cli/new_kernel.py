@@ -1,4 +1,4 @@
-"""The two files of a user's kernel: a copy of one that is right, to be changed bit by bit.
+"""The files of a user's kernel: a copy of one that is right, to be changed bit by bit.
 
 For an operation that does not exist yet, also the files of the operation.
 """
