@@ -18,11 +18,12 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
-BYTES, SMALL = (2**20, 2**31), (2**18, 2**24)  # of x
+BYTES, SMALL, WIDE = (2**20, 2**31), (2**18, 2**24), (2**18, 2**30)  # of x
 ROWS, COLUMNS = (1, 10**7), (1, 10**6)
 EXTENT, INNER = (1, 10**5), (2, 10**5)  # inner 1 is the last axis
 PACK_BYTES = 16
 DRAWN, MODEL_DRAWN, SMALL_DRAWN, UNALIGNED_DRAWN, UNSEEN_DRAWN = 16, 52, 20, 14, 30  # cases of each data type
+MODEL = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
 
 Shape = tuple[int, ...]
 
@@ -37,7 +38,7 @@ class Drawn:
     description: str
     operation: str
     cases: int  # of each data type
-    beside_peers: bool
+    beside_peers: bool = False
     unaligned: bool = False  # no case has rows of whole packs
     nbytes: tuple[int, int] = BYTES
 
@@ -130,106 +131,79 @@ def _shape_text(shape: Shape) -> str:
 
 
 def suites() -> list[Drawn]:
-    rows = "1 to 10^7 rows of 1 to 10^6 columns"
-    views = "[outer, dim, inner] with every extent from 1 to 10^5, along dim"
+    return [*beside_peers(), *for_models(), *for_the_model_of_layer_norm()]
+
+
+def beside_peers() -> list[Drawn]:
+    """Three draws of each operation, from seeds of their own."""
     what = "with 1 MB to 2 GB of x; half of the cases have rows of whole packs of 16 bytes."
+    rows = f"1 to 10^7 rows of 1 to 10^6 columns, {what}"
+    views = f"[outer, dim, inner] with every extent from 1 to 10^5, along dim, {what}"
+    operations = (
+        ("rows", "softmax", "Softmax of rows", rows),
+        ("axis", "log_softmax", "Log-softmax of views", views),
+        ("layer_norm", "layer_norm", "Layer norm of rows", rows),
+    )
     unseen = "The same draw from another seed, recorded before anybody looked at its shapes."
     third = f"{unseen} It judges kernels and choices that the first two draws had changed."
-    model = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
+    draws = (
+        ("", "drawn at random", "", (1, 1, 20)),
+        ("_unseen", "drawn at random, not looked at", unseen, (13, 15, 21)),
+        ("_third", "drawn at random, a third time", third, (25, 26, 24)),
+    )
+    return [
+        Drawn(f"draw_{kind}{end}", seed, f"{title} {how}", description or first, operation, DRAWN, beside_peers=True)
+        for end, how, description, seeds in draws
+        for (kind, operation, title, first), seed in zip(operations, seeds, strict=True)
+    ]
+
+
+def for_models() -> list[Drawn]:
+    """Cases of softmax and log-softmax, whose candidates are timed."""
     small = "These have 256 KB to 16 MB of x: their time is that of starting, waiting and a few instructions."
     return [
-        Drawn("draw_rows", 1, "Softmax of rows drawn at random", f"{rows}, {what}", "softmax", DRAWN, True),
-        Drawn("draw_axis", 1, "Log-softmax of views drawn at random", f"{views}, {what}", "log_softmax", DRAWN, True),
-        Drawn("draw_rows_unseen", 13, "Softmax of rows drawn at random, not looked at", unseen, "softmax", DRAWN, True),
-        Drawn(
-            "draw_axis_unseen",
-            15,
-            "Log-softmax of views drawn at random, not looked at",
-            unseen,
-            "log_softmax",
-            DRAWN,
-            True,
-        ),
-        Drawn(
-            "draw_layer_norm", 20, "Layer norm of rows drawn at random", f"{rows}, {what}", "layer_norm", DRAWN, True
-        ),
-        Drawn(
-            "draw_layer_norm_unseen",
-            21,
-            "Layer norm of rows drawn at random, not looked at",
-            unseen,
-            "layer_norm",
-            DRAWN,
-            True,
-        ),
-        Drawn("draw_rows_third", 25, "Softmax of rows drawn at random, a third time", third, "softmax", DRAWN, True),
-        Drawn(
-            "draw_axis_third",
-            26,
-            "Log-softmax of views drawn at random, a third time",
-            third,
-            "log_softmax",
-            DRAWN,
-            True,
-        ),
-        Drawn(
-            "draw_layer_norm_third",
-            24,
-            "Layer norm of rows drawn at random, a third time",
-            third,
-            "layer_norm",
-            DRAWN,
-            True,
-        ),
-        Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", model, "softmax", MODEL_DRAWN, False),
-        Drawn(
-            "model_axis",
-            3,
-            "Log-softmax of views, to fit a cost function",
-            model,
-            "log_softmax",
-            MODEL_DRAWN,
-            False,
-        ),
+        Drawn("model_rows", 3, "Softmax of rows, to fit a cost function", MODEL, "softmax", MODEL_DRAWN),
+        Drawn("model_axis", 3, "Log-softmax of views, to fit a cost function", MODEL, "log_softmax", MODEL_DRAWN),
         Drawn(
             "model_unaligned",
             4,
             "Log-softmax of views of unaligned rows, to fit a cost function",
-            model,
+            MODEL,
             "log_softmax",
             UNALIGNED_DRAWN,
-            False,
             unaligned=True,
         ),
         Drawn(
             "model_small_rows",
             8,
             "Softmax of small arrays of rows, to fit a cost function",
-            f"{model} {small}",
+            f"{MODEL} {small}",
             "softmax",
             SMALL_DRAWN,
-            False,
             nbytes=SMALL,
         ),
         Drawn(
             "model_small_axis",
             9,
             "Log-softmax of small views, to fit a cost function",
-            f"{model} {small}",
+            f"{MODEL} {small}",
             "log_softmax",
             SMALL_DRAWN,
-            False,
             nbytes=SMALL,
         ),
+    ]
+
+
+def for_the_model_of_layer_norm() -> list[Drawn]:
+    return [
         Drawn(
             "model_layer_norm",
             16,
             "Layer norm of rows, to fit a cost function",
-            f"{model} They have 256 KB to 1 GB of x.",
+            f"{MODEL} They have 256 KB to 1 GB of x.",
             "layer_norm",
             SMALL_DRAWN,
-            False,
-            nbytes=(2**18, 2**30),
+            nbytes=WIDE,
         ),
         Drawn(
             "model_layer_norm_unseen",
@@ -238,8 +212,7 @@ def suites() -> list[Drawn]:
             "The draw of model_layer_norm from another seed, timed before anybody looked at its shapes.",
             "layer_norm",
             UNSEEN_DRAWN,
-            False,
-            nbytes=(2**18, 2**30),
+            nbytes=WIDE,
         ),
         Drawn(
             "model_layer_norm_third",
@@ -248,8 +221,7 @@ def suites() -> list[Drawn]:
             "A third draw, timed before anybody looked at its shapes, after the second had changed the cost function.",
             "layer_norm",
             UNSEEN_DRAWN,
-            False,
-            nbytes=(2**18, 2**30),
+            nbytes=WIDE,
         ),
         Drawn(
             "model_layer_norm_fourth",
@@ -258,8 +230,7 @@ def suites() -> list[Drawn]:
             "A fourth draw, timed before anybody looked at its shapes, after draws beside peers changed the function.",
             "layer_norm",
             UNSEEN_DRAWN,
-            False,
-            nbytes=(2**18, 2**30),
+            nbytes=WIDE,
         ),
         Drawn(
             "model_layer_norm_unaligned",
@@ -268,9 +239,8 @@ def suites() -> list[Drawn]:
             "A draw of such rows alone, timed before anybody looked at its shapes, once they could be held in words.",
             "layer_norm",
             SMALL_DRAWN,
-            False,
             unaligned=True,
-            nbytes=(2**18, 2**30),
+            nbytes=WIDE,
         ),
     ]
 
