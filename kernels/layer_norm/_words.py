@@ -99,7 +99,7 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
         resident=choice.resident,
         partial=SHARED_SECTORS if choice.threads <= WARP else 0,
         access_bytes=min(WARP, choice.threads) * choice.word,
-        # Of a row's warps, the multiprocessor's partition that has the most counts.
+        # The partition of a multiprocessor that gets the most of a row's warps takes the longest.
         block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,
         warps=blocks * warps,
         elements=elements * (SINGLE_WORK if single else 1),
