@@ -12,7 +12,7 @@ from kernelbench import Case, Constant, CostModel, DeviceProperties, dtypes
 from ..softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
 from ..softmax_family.cost import Quantities, fastest, predicted_seconds
 from ..softmax_family.hardware import PACK, WARP
-from ..softmax_family.quantities import of_rows
+from ..softmax_family.quantities import of_rows, of_words
 from ..softmax_family.row_candidates import row_candidates
 from ..softmax_family.row_plans import MAX_COLUMNS
 from ..softmax_family.row_techniques import (
@@ -24,9 +24,10 @@ from ..softmax_family.row_techniques import (
     StagedLanes,
     hinted,
 )
+from ..softmax_family.words import Words
 from ._long_rows import LongRows, long_rows, of_long_rows
 from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
-from ._words import Words, of_words, words
+from ._words import norm_words
 
 # Registers per thread, in addition to those of softmax: of masked packs, for two of gamma and two of beta; of whole
 # rows per thread, for addresses, beside row_weights.
@@ -92,12 +93,12 @@ def candidates(case: Case, device: DeviceProperties) -> tuple[AnyChoice, ...]:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     itemsize = dtypes.itemsize(case.dtype)
     others = row_candidates(case, device, keeps_exponentials=False)
-    of_softmax = (one for one in others if not isinstance(one, StagedLanes))
+    of_softmax = (one for one in others if not isinstance(one, StagedLanes | Words))
     held = (kept for one in of_softmax for kept in with_weights(one, columns, case.dtype, device))
     by_lanes = staged_lanes(columns, itemsize, device)
     hinted_lanes = [hinted(by_lanes, rows * columns * itemsize, device)] if by_lanes else []
     in_turn = rows_in_turn(rows, columns, itemsize, device)
-    in_words = words(rows, columns, itemsize, device)
+    in_words = norm_words(rows, columns, itemsize, device)
     return (*held, *hinted_lanes, *long_rows(rows, columns, itemsize, device), *in_turn, *in_words)
 
 

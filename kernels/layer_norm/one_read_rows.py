@@ -7,10 +7,11 @@ from ..softmax_family.choice_values import choice_of_values
 from ..softmax_family.row_plans import EntryArguments, plan_of
 from ..softmax_family.row_techniques import Held
 from ..softmax_family.tuning import rows_tunable
+from ..softmax_family.words import SOURCE, Words
 from ._choices import MODEL, AnyChoice, WeightsFirst, candidates, choose
 from ._long_rows import LongRows, long_rows_plan
 from ._rows_in_turn import InTurn, in_turn_plan
-from ._words import SOURCE, Words, words_plan
+from ._words import norm_words_plan
 from .operation import EPS
 
 NAME = "layer_norm_one_read_rows"
@@ -29,7 +30,7 @@ def launches_of(choice: AnyChoice, case: Case, device: DeviceProperties) -> Laun
     if isinstance(choice, InTurn):
         return in_turn_plan(NAME, choice, case, device, GIVEN)
     if isinstance(choice, Words):
-        return words_plan(choice, case, device, GIVEN)
+        return norm_words_plan(choice, case, device, GIVEN)
     found = plan_of(NAME, choice, case, device, GIVEN)
     if not isinstance(choice, Held) or choice.warps == 1:
         return found

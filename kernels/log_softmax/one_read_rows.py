@@ -3,6 +3,7 @@
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from ..softmax_family.choices import rows_plan
 from ..softmax_family.tuning import softmax_rows_tunable
+from ..softmax_family.words import SOURCE
 
 
 def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
@@ -17,5 +18,6 @@ IMPLEMENTATIONS = (
         Origin("written here"),
         plan=plan,
         tunable=softmax_rows_tunable("log_softmax", keeps_exponentials=False),
+        other_sources=(SOURCE,),
     ),
 )

@@ -4,6 +4,7 @@ from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Orig
 from ..softmax_family.choices import rows_plan
 from ..softmax_family.peers import refuse_scale_and_mask
 from ..softmax_family.tuning import softmax_rows_tunable
+from ..softmax_family.words import SOURCE
 
 
 def plan(case: Case, device: DeviceProperties, **values: int) -> LaunchPlan:
@@ -19,5 +20,6 @@ IMPLEMENTATIONS = (
         Origin("written here"),
         plan=plan,
         tunable=softmax_rows_tunable("softmax", keeps_exponentials=True),
+        other_sources=(SOURCE,),
     ),
 )

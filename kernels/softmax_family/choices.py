@@ -11,9 +11,9 @@ from .axis_plans import choice_plan
 from .choice_values import choice_of_values
 from .cost import CONSTANTS, fastest
 from .quantities import axis_quantities, rows_quantities
-from .row_candidates import row_candidates
-from .row_plans import plan_of
-from .row_techniques import Choice
+from .row_candidates import AnyChoice, row_candidates
+from .row_plans import SOFTMAX, plan_of
+from .words import Words, words_plan
 
 VALUES = {name: one.value for name, one in CONSTANTS.items()}
 
@@ -30,6 +30,12 @@ def rows_plan(
         choice = choice_of_values(values, row_candidates(case, device, keeps_exponentials))
     else:
         choice = fastest_of_rows(case, device, keeps_exponentials)
+    return launches_of(name, choice, case, device)
+
+
+def launches_of(name: str, choice: AnyChoice, case: Case, device: DeviceProperties) -> LaunchPlan:
+    if isinstance(choice, Words):
+        return words_plan(f"{name.removesuffix('rows')}words", choice, case, device, SOFTMAX)
     return plan_of(name, choice, case, device)
 
 
@@ -42,7 +48,7 @@ def axis_plan(name: str, case: Case, device: DeviceProperties, values: Mapping[s
 
 
 @lru_cache(maxsize=64)
-def fastest_of_rows(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Choice:
+def fastest_of_rows(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> AnyChoice:
     """By the constants that serve where nothing was fitted on a GPU."""
     quantities = rows_quantities(case, device, keeps_exponentials)
     return row_candidates(case, device, keeps_exponentials)[fastest(quantities, VALUES)]

@@ -14,6 +14,7 @@ from .row_candidates import row_candidates
 from .row_plans import plan_of
 from .row_techniques import Choice, Held, Split, StagedLanes
 from .slab_plans import Slabs, bank_ways, slab_plan
+from .words import Words
 
 # Registers of a thread besides its packs: how many it takes, and below how many the compiler puts some into local
 # memory. All three numbers were chosen by the times in results/h200/model and results/h100/model.
@@ -25,12 +26,20 @@ SOFT = 2.0  # registers by which these numbers may be wrong
 # A pack in shared memory takes so many times the instructions of one in registers, since it is read three times: chosen
 # by the same times. Tiles whose packs are cut at their ends showed no difference.
 SHARED_WORK = 1.2
+# Of words, chosen by the same times: instructions of an element that is a word of its own, in those of others, because
+# a warp loads fewer bytes; and the weight of the sectors that unaligned accesses touch, where rows share a warp.
+SINGLE_WORK, SHARED_SECTORS = 1.7, 0.2
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
     """The quantities of each of row_candidates()."""
     found = row_candidates(case, device, keeps_exponentials)
-    return tuple(of_rows(one, case, device, keeps_exponentials).by_name for one in found)
+    return tuple(
+        (
+            of_words(one, case, device) if isinstance(one, Words) else of_rows(one, case, device, keeps_exponentials)
+        ).by_name
+        for one in found
+    )
 
 
 def axis_quantities(case: Case, device: DeviceProperties) -> tuple[dict[str, float], ...]:
@@ -78,6 +87,29 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
         half=float(itemsize < 4),
         again=float(isinstance(choice, Held) and choice.recompute),
         spilled=spilled,
+    )
+
+
+def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
+    """For the cost function."""
+    rows, _ = case.rows_columns()
+    itemsize, warps = dtypes.itemsize(case.dtype), choice.block // WARP
+    blocks = choice.blocks_for(rows)
+    nbytes, single = case.elements * itemsize, choice.word == itemsize
+    elements = blocks * warps * choice.words * choice.rows * (choice.word // itemsize)
+    return Quantities(
+        **of_device(device),
+        moved_bytes=2 * nbytes,
+        stretch_bytes=nbytes,
+        blocks=blocks,
+        resident=choice.resident,
+        partial=SHARED_SECTORS if choice.threads <= WARP else 0,
+        access_bytes=min(WARP, choice.threads) * choice.word,
+        # Of a row's warps, the multiprocessor's partition that has the most counts.
+        block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,
+        warps=blocks * warps,
+        elements=elements * (SINGLE_WORK if single else 1),
+        half=float(itemsize < 4),
     )
 
 

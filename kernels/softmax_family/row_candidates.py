@@ -23,6 +23,7 @@ from .row_techniques import (
     most_packs,
     staged,
 )
+from .words import Words, words
 
 PACKS = (1, 2, 3, 4, 6, 8)  # per thread, where a row has several warps
 CLUSTER_WARPS = (4, 8)
@@ -40,18 +41,21 @@ RECOMPUTE_RESIDENT = 3  # resident blocks per multiprocessor at which floats are
 RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
 STAGED_COLUMNS = {2: 64, 4: 72}  # longest rows, by itemsize, that one thread takes whole
 ROW_LOADS = 17  # of 4 bytes per lane
+WORD_REGISTERS = 24  # of a thread that holds words, for all else
+
+AnyChoice = Choice | Words
 
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
-def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[Choice, ...]:
-    """Choices that the device can launch for x [rows, columns], at most 40."""
+def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[AnyChoice, ...]:
+    """Choices that the device can launch for x [rows, columns], at most 50."""
     rows, columns = case.rows_columns()
     itemsize = dtypes.itemsize(case.dtype)
     found: dict[Choice, Choice] = {}
     for plain in _all(rows, columns, itemsize, keeps_exponentials, device):
         one = hinted(plain, rows * columns * itemsize, device)
         found.setdefault(replace(one, resident=0), one)  # others differ in what the compiler is told only
-    return tuple(found.values())
+    return (*found.values(), *words(rows, columns, itemsize, device, lambda one: _word_registers(one, itemsize)))
 
 
 def _all(
@@ -138,3 +142,9 @@ def _computed(choice: Held, itemsize: int, keeps_exponentials: bool) -> Held:
     """The candidate with exponentials computed twice, where keeping them would take too many registers."""
     recompute = keeps_exponentials and (itemsize < 4 or choice.resident <= RECOMPUTE_RESIDENT)
     return replace(choice, recompute=recompute)
+
+
+def _word_registers(one: Words, itemsize: int) -> int:
+    """Registers of a thread: lanes keep exponentials, several warps of half types keep the words."""
+    kept = one.registers * (4 // itemsize if one.threads <= WARP and one.word > 2 else 1)
+    return WORD_REGISTERS + one.rows * kept

@@ -6,7 +6,9 @@ from kernelbench.core.records import Case, DeviceProperties
 from kernels.softmax_family import row_plans
 from kernels.softmax_family.axis_grids import lead_of, resident_blocks_of_gpu
 from kernels.softmax_family.axis_tiles import Tile, View
-from kernels.softmax_family.row_techniques import Choice, Held, Split, Staged, StagedLanes
+from kernels.softmax_family.row_candidates import AnyChoice
+from kernels.softmax_family.row_techniques import Held, Split, Staged, StagedLanes
+from kernels.softmax_family.words import WARPS, Words
 
 
 def capacity(choice: Held) -> int:
@@ -14,7 +16,7 @@ def capacity(choice: Held) -> int:
     return choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
 
 
-def check_row_choice(choice: Choice, columns: int, itemsize: int, device: DeviceProperties) -> None:
+def check_row_choice(choice: AnyChoice, columns: int, itemsize: int, device: DeviceProperties) -> None:
     masked = columns * itemsize % 16 != 0
     packs = -(-(columns * itemsize + masked * (16 - itemsize)) // 16)  # from a pack's last element on
     if isinstance(choice, Held):
@@ -43,8 +45,27 @@ def check_row_choice(choice: Choice, columns: int, itemsize: int, device: Device
             assert _words_in_a_bank(columns, choice.lanes, choice.group) <= 4
         plan = row_plans.plan_of("one_read_rows", choice, Case("softmax", (5000, columns), -1, "float16"), device)
         assert plan.launches[0].shared_bytes <= 48 * 1024
+    elif isinstance(choice, Words):
+        check_words(choice, columns, itemsize, device)
     else:
         assert isinstance(choice, Split)
+
+
+def in_words(word: int, threads: int, own: int, rows: int = 1, hint: int = 0) -> Words:
+    return Words(word, threads, own, rows, threads if threads > 32 else 64, 8, hint)
+
+
+def check_words(one: Words, columns: int, itemsize: int, device: DeviceProperties) -> None:
+    nbytes = columns * itemsize
+    assert nbytes % 16, "rows of whole packs are held in packs"
+    assert nbytes % one.word == 0, columns
+    assert one.word == 8 or nbytes % (2 * one.word), "no larger word divides the row"
+    assert one.threads * (one.words - 1) * one.word < nbytes <= one.threads * one.words * one.word, columns
+    assert one.rows == 1 or one.threads <= 32
+    assert one.block == (64 if one.threads <= 32 else one.threads)
+    assert one.threads <= 32 or one.threads // 32 in WARPS
+    assert one.resident >= 2
+    assert one.resident * one.block <= device.max_threads_per_multiprocessor
 
 
 def _words_in_a_bank(columns: int, lanes: int, group: int) -> int:

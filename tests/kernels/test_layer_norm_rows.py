@@ -17,9 +17,10 @@ from kernels.layer_norm import one_read_rows
 from kernels.layer_norm._choices import WeightsFirst
 from kernels.layer_norm._long_rows import PACKS, TIGHT_PACKS, LongRows, long_rows
 from kernels.layer_norm._rows_in_turn import InTurn
-from kernels.layer_norm._words import WARPS, Words, words
+from kernels.layer_norm._words import norm_words
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
+from tests.kernels.held import check_words, in_words
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
@@ -40,10 +41,6 @@ def forced(choice):
 
 def in_turn(warps, blocks, packs, groups):
     return InTurn(warps, blocks, packs, groups, 32 * warps, 1)
-
-
-def in_words(word, threads, own, rows=1, hint=0):
-    return Words(word, threads, own, rows, max(64, threads), 4, hint)
 
 
 def long(warps, blocks, packs, slots, ahead, groups, masked=False, kept=True):
@@ -133,17 +130,8 @@ def test_lanes_of_shared_memory_hold_the_row(h200, itemsize, most):
 def test_words_hold_the_row_and_several_blocks_have_room(gpu, itemsize):
     device = KNOWN[gpu]
     for columns in (*range(1, 1200), *range(1200, 20_000, 37)):
-        for one in words(5000, columns, itemsize, device):
-            nbytes = columns * itemsize
-            assert nbytes % 16, "rows of whole packs are held in packs"
-            assert nbytes % one.word == 0, columns
-            assert one.word == 8 or nbytes % (2 * one.word), "no larger word divides the row"
-            assert one.threads * (one.words - 1) * one.word < nbytes <= one.threads * one.words * one.word, columns
-            assert one.rows == 1 or one.threads <= 32
-            assert one.block == (64 if one.threads <= 32 else one.threads)
-            assert one.threads <= 32 or one.threads // 32 in WARPS
-            assert one.resident >= 2
-            assert one.resident * one.block <= device.max_threads_per_multiprocessor
+        for one in norm_words(5000, columns, itemsize, device):
+            check_words(one, columns, itemsize, device)
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -346,7 +334,7 @@ def test_words_are_loaded_before_any_is_used_and_none_is_spilled(h200, catalog, 
     for columns in (46, 150, 334, 1030, 1450, 2914):
         length = columns * itemsize // 16 * 16 // itemsize + word // itemsize  # the next row that is such words
         one = case(2048, length, dtype)
-        for choice, hint in product(words(2048, length, itemsize, h200), (0, 1)):
+        for choice, hint in product(norm_words(2048, length, itemsize, h200), (0, 1)):
             plan = one_read_rows.launches_of(replace(choice, hint=hint), one, h200)
             plans[plan] = choice.words * (2 + choice.rows)
     compiled = binaries(catalog.implementations["layer_norm"][NAME], list(plans), "sm_90")

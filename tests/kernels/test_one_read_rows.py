@@ -9,7 +9,7 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernels.softmax_family import row_plans
+from kernels.softmax_family.choices import launches_of
 from kernels.softmax_family.row_candidates import row_candidates
 from kernels.softmax_family.row_techniques import (
     Held,
@@ -19,7 +19,7 @@ from kernels.softmax_family.row_techniques import (
     many_warps,
 )
 from tests.catalog import catalog
-from tests.kernels.held import check_row_choice
+from tests.kernels.held import check_row_choice, in_words
 
 CATALOG = catalog()
 NAME = "one_read_rows"
@@ -38,7 +38,7 @@ def forced(choice):
             found = row_candidates(case, device, case.operation == "softmax")
             alike = (one for one in found if isinstance(one, kind))
             one = next(one for one in alike if all(getattr(one, name) == value for name, value in fields.items()))
-        return row_plans.plan_of(f"{case.operation}_{NAME}", one, case, device)
+        return launches_of(f"{case.operation}_{NAME}", one, case, device)
 
     return plan
 
@@ -114,6 +114,17 @@ RUNS = [
     ("softmax", (3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1, recompute=True)),  # and shared memory
     ("softmax", (2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1, recompute=True)),
     ("log_softmax", (2, 5001), "float32", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
+    ("softmax", (37, 46), "float32", in_words(8, 8, 3, 2)),  # words of 8 bytes by lanes, two rows at once
+    ("log_softmax", (5, 1030), "float32", in_words(8, 96, 6, hint=1)),  # and by warps
+    ("softmax", (5, 1030), "float32", in_words(8, 96, 6)),
+    ("log_softmax", (13, 36), "float16", in_words(8, 4, 3, 2)),
+    ("softmax", (11, 54), "bfloat16", in_words(4, 8, 4)),
+    ("log_softmax", (3, 1450), "bfloat16", in_words(4, 192, 4)),
+    ("softmax", (70, 50), "float32", in_words(8, 32, 1, 2)),  # of which some lanes have none
+    ("softmax", (5, 1031), "float32", in_words(4, 64, 17)),  # of an element each
+    ("softmax", (9, 47), "bfloat16", in_words(2, 16, 3, 2)),
+    ("softmax", (3, 1451), "float16", in_words(2, 96, 16)),
+    ("log_softmax", (3, 1451), "bfloat16", in_words(2, 96, 16)),
 ]
 
 
