@@ -24,6 +24,7 @@ EXTENT, INNER = (1, 10**5), (2, 10**5)  # inner 1 is the last axis
 PACK_BYTES = 16
 DRAWN, MODEL_DRAWN, SMALL_DRAWN, UNALIGNED_DRAWN, UNSEEN_DRAWN = 16, 52, 20, 14, 30  # cases of each data type
 MODEL = "The cases on which kernelbench tune --model times every candidate, to fit the cost function of the plans."
+UNALIGNED = "A draw of such rows alone, timed before anybody looked at its shapes, once they could be held in words."
 
 Shape = tuple[int, ...]
 
@@ -191,6 +192,16 @@ def for_models() -> list[Drawn]:
             SMALL_DRAWN,
             nbytes=SMALL,
         ),
+        Drawn(
+            "model_rows_unaligned",
+            27,
+            "Softmax of rows that are no whole packs, to judge its cost function",
+            UNALIGNED,
+            "softmax",
+            SMALL_DRAWN,
+            unaligned=True,
+            nbytes=WIDE,
+        ),
     ]
 
 
@@ -236,7 +247,7 @@ def for_the_model_of_layer_norm() -> list[Drawn]:
             "model_layer_norm_unaligned",
             23,
             "Layer norm of rows that are no whole packs, to judge its cost function",
-            "A draw of such rows alone, timed before anybody looked at its shapes, once they could be held in words.",
+            UNALIGNED,
             "layer_norm",
             SMALL_DRAWN,
             unaligned=True,

@@ -27,6 +27,7 @@ NAMES = (
     "model_unaligned",
     "model_small_rows",
     "model_small_axis",
+    "model_rows_unaligned",
     "model_layer_norm",
     "model_layer_norm_unseen",
     "model_layer_norm_third",
@@ -40,6 +41,7 @@ CASES = {
     "model_unaligned": 42,
     "model_small_rows": 60,
     "model_small_axis": 60,
+    "model_rows_unaligned": 60,
     "model_layer_norm": 60,
     "model_layer_norm_unseen": 90,
     "model_layer_norm_third": 90,
@@ -49,6 +51,7 @@ CASES = {
 BYTES = {
     "model_small_rows": (2**18, 2**24),
     "model_small_axis": (2**18, 2**24),
+    "model_rows_unaligned": (2**18, 2**30),
     "model_layer_norm": (2**18, 2**30),
     "model_layer_norm_unseen": (2**18, 2**30),
     "model_layer_norm_third": (2**18, 2**30),
