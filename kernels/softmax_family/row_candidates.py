@@ -41,7 +41,8 @@ RECOMPUTE_RESIDENT = 3  # resident blocks per multiprocessor at which floats are
 RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
 STAGED_COLUMNS = {2: 64, 4: 72}  # longest rows, by itemsize, that one thread takes whole
 ROW_LOADS = 17  # of 4 bytes per lane
-WORD_REGISTERS = 24  # of a thread that holds words, for all else
+# Of a thread that holds words, for all else: of a lane, and of one of several warps.
+WORD_REGISTERS, WARPS_WORD_REGISTERS = 24, 32
 
 AnyChoice = Choice | Words
 
@@ -146,5 +147,6 @@ def _computed(choice: Held, itemsize: int, keeps_exponentials: bool) -> Held:
 
 def _word_registers(one: Words, itemsize: int) -> int:
     """Registers of a thread: lanes keep exponentials, several warps of half types keep the words."""
-    kept = one.registers * (4 // itemsize if one.threads <= WARP and one.word > 2 else 1)
-    return WORD_REGISTERS + one.rows * kept
+    if one.threads > WARP:
+        return WARPS_WORD_REGISTERS + one.registers
+    return WORD_REGISTERS + one.rows * one.registers * (4 // itemsize if one.word > 2 else 1)
