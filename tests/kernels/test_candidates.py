@@ -125,7 +125,7 @@ def kinds(candidates):
 
 def test_every_technique_is_among_the_candidates_of_some_case(h200):
     rows = {kind for case in drawn("model_rows") for kind in kinds(row_candidates(case, h200, True))}
-    assert rows == {"Held", "Staged", "StagedLanes", "Split"}
+    assert rows == {"Held", "Staged", "StagedLanes", "Split", "Words"}
     held = {
         (one.warps > 1, one.blocks > 1, one.shared_packs > 0)
         for case in drawn("model_rows")
