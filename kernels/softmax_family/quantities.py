@@ -26,7 +26,7 @@ SOFT = 2.0  # registers by which these numbers may be wrong
 # A pack in shared memory takes so many times the instructions of one in registers, since it is read three times: chosen
 # by the same times. Tiles whose packs are cut at their ends showed no difference.
 SHARED_WORK = 1.2
-# Of words, chosen by the same times: instructions of an element that is a word of its own, in those of others, because
+# For words, chosen by the same times: instructions of an element that is a word of its own, in those of others, because
 # a warp loads fewer bytes; and the weight of the sectors that unaligned accesses touch, where rows share a warp.
 SINGLE_WORK, SHARED_SECTORS = 1.7, 0.2
 
@@ -105,7 +105,7 @@ def of_words(choice: Words, case: Case, device: DeviceProperties) -> Quantities:
         resident=choice.resident,
         partial=SHARED_SECTORS if choice.threads <= WARP else 0,
         access_bytes=min(WARP, choice.threads) * choice.word,
-        # Of a row's warps, the multiprocessor's partition that has the most counts.
+        # The partition of a multiprocessor that gets the most of a row's warps takes the longest.
         block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,
         warps=blocks * warps,
         elements=elements * (SINGLE_WORK if single else 1),
