@@ -1,22 +1,40 @@
-"""Rows that layer norm holds in words, with gamma and beta: softmax_family/words.py has their sizes."""
+"""Rows that layer norm holds in words, with gamma and beta: softmax_family/words.py has those of lanes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from kernelbench import Case, DeviceProperties, LaunchPlan
+from ..softmax_family.hardware import WARP
 from ..softmax_family.row_plans import EntryArguments
-from ..softmax_family.words import Words, words, words_plan
+from ..softmax_family.words import Words, lane_words, with_room, word_bytes, words_plan
 
 NAME = "layer_norm_one_read_words"
 REGISTERS, ROW_REGISTERS = 32, 8  # per thread for all else: the first for one row, the second for each further row
+# These sizes were chosen by the times of candidates (docs/tuning.md).
+WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}  # warps of a row that has a block, and the least words per thread of each
+MOST_WARPS = {8: 8, 4: 8, 2: 4}  # most warps of a row, by bytes of a word
+MOST_WORDS, MOST_REGISTERS = 24, 32  # per thread: words of several warps, and registers for words of x
 
 
 def norm_words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[Words]:
-    """Choices with registers for gamma and beta as well."""
-    return words(rows, columns, itemsize, device, _registers)
+    """Choices for rows that are not whole packs: by lanes of a warp, and by warps of a block."""
+    word = word_bytes(columns, itemsize)
+    if word is not None:
+        count = columns * itemsize // word
+        found = (*lane_words(count, word, MOST_REGISTERS), *_by_warps(count, word))
+        yield from with_room(found, rows * columns * itemsize, device, _registers)
+
+
+def _by_warps(count: int, word: int) -> Iterator[Words]:
+    for warps, least in WARPS.items():
+        threads = WARP * warps
+        one = Words(word, threads, -(-count // threads), 1, threads, 0)
+        if warps <= MOST_WARPS[word] and least <= one.words <= MOST_WORDS and one.registers <= MOST_REGISTERS:
+            yield one
 
 
 def _registers(one: Words) -> int:
+    """Of a thread, for gamma and beta as well."""
     return REGISTERS + (2 + one.rows) * one.registers + ROW_REGISTERS * (one.rows - 1)
 
 

@@ -23,7 +23,7 @@ from .row_techniques import (
     most_packs,
     staged,
 )
-from .words import Words, words
+from .words import Words, lane_words, with_room, word_bytes
 
 PACKS = (1, 2, 3, 4, 6, 8)  # per thread, where a row has several warps
 CLUSTER_WARPS = (4, 8)
@@ -41,8 +41,9 @@ RECOMPUTE_RESIDENT = 3  # resident blocks per multiprocessor at which floats are
 RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
 STAGED_COLUMNS = {2: 64, 4: 72}  # longest rows, by itemsize, that one thread takes whole
 ROW_LOADS = 17  # of 4 bytes per lane
-# Of a thread that holds words, for all else: of a lane, and of one of several warps.
-WORD_REGISTERS, WARPS_WORD_REGISTERS = 24, 32
+# Registers of a lane: most for the words of its rows; for all else of one row; and of a second, or for log-softmax the
+# compiler would delay its loads.
+WORD_REGISTERS, BESIDE_WORDS, SECOND_ROW = 40, 24, 8
 
 AnyChoice = Choice | Words
 
@@ -56,7 +57,7 @@ def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: boo
     for plain in _all(rows, columns, itemsize, keeps_exponentials, device):
         one = hinted(plain, rows * columns * itemsize, device)
         found.setdefault(replace(one, resident=0), one)  # others differ in what the compiler is told only
-    return (*found.values(), *words(rows, columns, itemsize, device, lambda one: _word_registers(one, itemsize)))
+    return (*found.values(), *_in_words(rows, columns, itemsize, device))
 
 
 def _all(
@@ -145,8 +146,15 @@ def _computed(choice: Held, itemsize: int, keeps_exponentials: bool) -> Held:
     return replace(choice, recompute=recompute)
 
 
-def _word_registers(one: Words, itemsize: int) -> int:
-    """Registers of a thread: lanes keep exponentials, several warps of half types keep the words."""
-    if one.threads > WARP:
-        return WARPS_WORD_REGISTERS + one.registers
-    return WORD_REGISTERS + one.rows * one.registers * (4 // itemsize if one.word > 2 else 1)
+def _in_words(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Iterator[Words]:
+    """A row that is no whole packs, in words by lanes of one warp, which keep an exponential for each element."""
+    word = word_bytes(columns, itemsize)
+    if word is None:
+        return
+    per_register = 4 // itemsize if word > 2 else 1  # elements
+
+    def registers(one: Words) -> int:
+        return BESIDE_WORDS + SECOND_ROW * (one.rows - 1) + one.rows * one.registers * per_register
+
+    found = lane_words(columns * itemsize // word, word, WORD_REGISTERS)
+    yield from with_room(found, rows * columns * itemsize, device, registers)

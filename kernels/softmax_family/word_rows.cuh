@@ -1,24 +1,26 @@
-// Softmax or log-softmax of rows that are words of 8, 4 or 2 bytes, but not packs of 16: no word lies in two rows.
+// Softmax or log-softmax of rows that are words of 8, 4 or 2 bytes, but not packs of 16: no word lies in two rows, so that none
+// has to be masked. Lanes of a warp hold a row.
 //   x, y       T [rows, columns], row-major; must not overlap
 //   Bytes      of a word: one element or several. Unless both arrays begin at multiples, a warp takes each row by elements, and
 //              reads x three times
-//   Threads    per row: a power of two from 2 to 32, or whole warps
-//   Words      per thread and row, in registers
-//   Rows       that a thread works on at once; 1 where a row has several warps
-//   needs      columns are whole words; Threads * Words words hold a row, and Threads * (Words - 1) do not
-//   launch     block Block: a multiple of Threads, or Threads if these are several warps;
-//              grid ceil(rows / (Block / Threads * Rows)), no dynamic shared memory
+//   Lanes      neighbouring lanes per row, a power of two from 2 to 32
+//   Words      per lane and row, in registers
+//   Rows       that a lane works on at once
+//   needs      columns are whole words; Lanes * Words words hold a row, and Lanes * (Words - 1) do not
+//   launch     block Block, whole warps; grid ceil(rows / (Block / Lanes * Rows)), no shared memory
 //   moves      each element is read once and written once
 #pragma once
-#include "softmax_family/held_rows.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/rows_by_elements.cuh"
 
 template <int Bytes>
 using Word = std::conditional_t<Bytes == 8, uint2, std::conditional_t<Bytes == 4, unsigned, unsigned short>>;
 
-// The words of one row that a thread holds. They are Step elements apart; beyond the row they are -inf.
-template <int Bytes, int Threads, int Words, typename T>
+// The words of one row that a lane holds. They are Step elements apart; beyond the row they are -inf.
+template <int Bytes, int Lanes, int Words, typename T>
 struct RowWords {
-  static constexpr int N = Bytes / sizeof(T), Step = Threads * N, Elements = Words * N;
+  static constexpr int N = Bytes / sizeof(T), Step = Lanes * N, Elements = Words * N;
   static constexpr int Registers = Bytes == 8 ? 2 : 1;  // of a word; one of 2 bytes is the lower half of its register
   unsigned held[Words * Registers];
 
@@ -26,7 +28,7 @@ struct RowWords {
     return Bytes == 2 ? element_at<T>(held + i, 0) : element_at<T>(held, i);
   }
 
-  // `row`: the thread's first element; `left`: elements of the row from there on. In place of a word beyond the row it loads
+  // `row`: the lane's first element; `left`: elements of the row from there on. In place of a word beyond the row it loads
   // the row's last, because with a branch the compiler would delay the loads that follow.
   template <int Hint>
   __device__ __forceinline__ void load(const T* row, int left) {
@@ -86,9 +88,14 @@ struct RowWords {
   }
 };
 
-// Rows by lanes of a warp: each step is for all rows, so that their latencies overlap.
+// Each step is for all rows, so that their latencies overlap.
 template <typename Form, int Bytes, int Lanes, int Words, int Rows, int Block, int Hint, typename T>
-__device__ __forceinline__ void word_rows_by_lanes(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+__device__ __forceinline__ void word_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+  static_assert(Bytes == 8 || Bytes == 4 || (Bytes == 2 && sizeof(T) == 2), "words of 8 or 4 bytes, of half types 2 as well");
+  static_assert(Lanes >= 2 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "lanes: a power of two from 2 to 32");
+  static_assert(Block % WARP_SIZE == 0 && Block <= 1024, "a block is whole warps");
+  const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
+  if (Bytes > sizeof(T) && (begin | target) % Bytes != 0) return rows_by_elements<Form>(x, y, rows, columns);
   using Row = RowWords<Bytes, Lanes, Words, T>;
   constexpr int Groups = Block / Lanes;  // rows of a block at once, Rows times
   const int column = static_cast<int>(threadIdx.x) % Lanes * Row::N, left = columns - column;
@@ -127,54 +134,6 @@ __device__ __forceinline__ void word_rows_by_lanes(const T* __restrict__ x, T* _
       own[r].template store<Hint>(y + row * columns + column, left,
                                   [&](int i) { return Form::template result<T>(kept[r][i], norm); });
   }
-}
-
-// A row by the warps of a block. Each takes exponentials relative to its own maximum, so that one exchange suffices.
-template <typename Form, int Bytes, int Threads, int Words, int Hint, typename T>
-__device__ __forceinline__ void word_row_by_warps(const T* __restrict__ x, T* __restrict__ y, int columns) {
-  using Row = RowWords<Bytes, Threads, Words, T>;
-  constexpr int Warps = Threads / WARP_SIZE;
-  constexpr bool KeepsExponentials = Form::KEEPS_EXPONENTIALS && sizeof(T) == 4;  // as half types they would lose bits
-  const int column = static_cast<int>(threadIdx.x) * Row::N, left = columns - column;
-  const long long first = static_cast<long long>(blockIdx.x) * columns + column;
-
-  // load
-  Row own;
-  own.template load<Hint>(x + first, left);
-
-  // reduce
-  const float max = warp_all_reduce<MaxOp>(own.max()), base = base_of(max);
-  const Exponentials<T> exponentials(base);
-  const float sum = own.sum_of([&](float value, int i) {
-    const float exponential = exponentials.of(value);
-    if constexpr (KeepsExponentials) own.held[i] = __float_as_uint(exponential);
-    return exponential;
-  });
-  const MaxSum part{max, exponentials.without_excess(warp_all_reduce<SumOp>(sum), base)};
-  const MaxSum all = warp_all_join(exchange_parts<Warps, 1>(part, 0, nullptr), Warps);
-
-  // compute and store
-  const Exponentials<T> row_exponentials(all.max);
-  const Norm norm = norm_of<Form>(all, row_exponentials);
-  const float factor = KeepsExponentials ? expf(max - all.max) * reciprocal_of<T>(all.sum) : 0.0f;
-#pragma unroll
-  for (unsigned& word : own.held)  // the compiler would keep what it unpacked, in twice the registers
-    if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(word));
-  own.template store<Hint>(y + first, left, [&](int i) {
-    if constexpr (KeepsExponentials) return own.element(i) * factor;
-    else return result_of<Form>(own.element(i), row_exponentials, norm);
-  });
-}
-
-template <typename Form, int Bytes, int Threads, int Words, int Rows, int Block, int Hint, typename T>
-__device__ __forceinline__ void word_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
-  static_assert(Bytes == 8 || Bytes == 4 || (Bytes == 2 && sizeof(T) == 2), "words of 8 or 4 bytes, of half types 2 as well");
-  static_assert(Block % WARP_SIZE == 0 && Block % Threads == 0 && Block <= 1024, "a block is whole warps, and whole rows");
-  static_assert(Threads <= WARP_SIZE || (Block == Threads && Rows == 1), "a row of several warps has a block of its own");
-  const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
-  if (Bytes > sizeof(T) && (begin | target) % Bytes != 0) return rows_by_elements<Form>(x, y, rows, columns);
-  if constexpr (Threads <= WARP_SIZE) word_rows_by_lanes<Form, Bytes, Threads, Words, Rows, Block, Hint>(x, y, rows, columns);
-  else word_row_by_warps<Form, Bytes, Threads, Words, Hint>(x, y, columns);
 }
 
 #define DEFINE(dtype, T)                                                                                                 \

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, dtypes
@@ -12,14 +12,11 @@ from .row_plans import EntryArguments, checked
 
 SOURCE = "_words.cu"
 LANE_BLOCK = 64  # threads where a row has lanes of a warp, which take one row or two at once
+# These sizes were chosen by the times of candidates (docs/tuning.md).
 LEAST_BYTES = 32  # of neighbours that the lanes of a row load at once: a sector
 LEAST_FULL = 3 / 4  # of the words of a row's lanes that lie in the row
-WARPS = {2: 9, 3: 9, 4: 9, 6: 9, 8: 12}  # warps of a row that has a block, and the least words per thread of each
-MOST_WARPS = {8: 8, 4: 8, 2: 4}  # most warps of a row, by bytes of a word
-MOST_WORDS = 24  # per thread of several warps
+PART_REGISTERS = 12  # most per thread for the words of a row, where rows share a warp
 LEAST_RESIDENT = 2  # blocks per multiprocessor: one alone leaves it idle between its loads and its stores
-MOST_REGISTERS, PART_REGISTERS = 32, 12  # per thread for words of x; the second where rows share a warp
-# These sizes were chosen by the times of candidates (docs/tuning.md).
 
 
 @dataclass(frozen=True)
@@ -49,33 +46,26 @@ def word_bytes(columns: int, itemsize: int) -> int | None:
     return next(word for word in (8, 4, 2) if nbytes % word == 0) if nbytes % PACK else None
 
 
-def words(
-    rows: int, columns: int, itemsize: int, device: DeviceProperties, registers: Callable[[Words], int]
-) -> Iterator[Words]:
-    """Choices for rows that are not whole packs: by lanes of a warp, and by warps of a block. `registers`: how many a
-    thread takes; a choice is left out if too few blocks have room."""
-    word = word_bytes(columns, itemsize)
-    for one in _all(columns * itemsize // word, word) if word else ():
-        resident = device.resident_blocks(one.block, registers(one), 0)
-        if resident >= LEAST_RESIDENT:
-            yield replace(one, resident=resident, hint=int(evicts_first(rows * columns * itemsize, device)))
-
-
-def _all(count: int, word: int) -> Iterator[Words]:
-    """For rows of `count` words."""
+def lane_words(count: int, word: int, most: int) -> Iterator[Words]:
+    """Choices for rows of `count` words by lanes of a warp, with up to `most` registers for the words of a thread."""
     for lanes in (2, 4, 8, 16, WARP):
         own = -(-count // lanes)
         one = Words(word, lanes, own, 1, LANE_BLOCK, 0)
         full = count >= LEAST_FULL * lanes * own and lanes * word >= LEAST_BYTES
-        if full and one.registers <= (MOST_REGISTERS if lanes == WARP else PART_REGISTERS):
+        if full and one.registers <= (most if lanes == WARP else PART_REGISTERS):
             yield one
-            if 2 * one.registers <= MOST_REGISTERS:
+            if 2 * one.registers <= most:
                 yield replace(one, rows=2)
-    for warps, least in WARPS.items():
-        threads = WARP * warps
-        one = Words(word, threads, -(-count // threads), 1, threads, 0)
-        if warps <= MOST_WARPS[word] and least <= one.words <= MOST_WORDS and one.registers <= MOST_REGISTERS:
-            yield one
+
+
+def with_room(
+    found: Iterable[Words], nbytes: int, device: DeviceProperties, registers: Callable[[Words], int]
+) -> Iterator[Words]:
+    """Those of which enough blocks have room. `nbytes`: of x; `registers`: how many a thread takes."""
+    for one in found:
+        resident = device.resident_blocks(one.block, registers(one), 0)
+        if resident >= LEAST_RESIDENT:
+            yield replace(one, resident=resident, hint=int(evicts_first(nbytes, device)))
 
 
 def words_plan(name: str, choice: Words, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:

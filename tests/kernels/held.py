@@ -3,12 +3,13 @@
 from collections import Counter
 
 from kernelbench.core.records import Case, DeviceProperties
+from kernels.layer_norm._words import WARPS
 from kernels.softmax_family import row_plans
 from kernels.softmax_family.axis_grids import lead_of, resident_blocks_of_gpu
 from kernels.softmax_family.axis_tiles import Tile, View
 from kernels.softmax_family.row_candidates import AnyChoice
 from kernels.softmax_family.row_techniques import Held, Split, Staged, StagedLanes
-from kernels.softmax_family.words import WARPS, Words
+from kernels.softmax_family.words import Words
 
 
 def capacity(choice: Held) -> int:
@@ -47,6 +48,7 @@ def check_row_choice(choice: AnyChoice, columns: int, itemsize: int, device: Dev
         assert plan.launches[0].shared_bytes <= 48 * 1024
     elif isinstance(choice, Words):
         check_words(choice, columns, itemsize, device)
+        assert choice.threads <= 32
     else:
         assert isinstance(choice, Split)
 

@@ -1,6 +1,5 @@
 """Layer norm by one_read_rows: which technique a row gets, and each of them run on the simulator."""
 
-import re
 from dataclasses import replace
 from itertools import product
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 
 from kernelbench import dtypes
-from kernelbench.build.sass import disassemble_together, sass_functions
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
@@ -21,6 +19,7 @@ from kernels.layer_norm._words import norm_words
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family.row_techniques import Held, Split, most_packs, staged
 from tests.kernels.held import check_words, in_words
+from tests.kernels.loads import WORD_LOADS, uses_before_loads
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
@@ -278,21 +277,6 @@ def test_nothing_is_spilled(h200, catalog, binaries, shape, dtype, of_softmax):
         assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0
 
 
-def uses_before_loads(compiled, plans_loads, load=r"LDG\.E\.(?:EF\.)?128"):
-    """The constants of each plan that does not issue exactly so many loads of packs before it first uses one. `load`:
-    a pattern of these loads in machine code."""
-    listings = disassemble_together([binary.path for binary in compiled], "sm_90")
-    if listings is None:
-        pytest.skip("no nvdisasm was found")
-    late = []
-    for (plan, loads), binary in zip(plans_loads.items(), compiled, strict=True):
-        code = sass_functions(listings[binary.path])[plan.launches[0].entry]
-        names = re.findall(rf"\b({load}|FADD|HADD2|SHFL)\b", code)
-        if next(place for place, name in enumerate(names) if not name.startswith("LDG")) != loads:
-            late.append(plan.defines)
-    return late
-
-
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("shape", "dtype", "choice"),
@@ -338,8 +322,7 @@ def test_words_are_loaded_before_any_is_used_and_none_is_spilled(h200, catalog, 
             plan = one_read_rows.launches_of(replace(choice, hint=hint), one, h200)
             plans[plan] = choice.words * (2 + choice.rows)
     compiled = binaries(catalog.implementations["layer_norm"][NAME], list(plans), "sm_90")
-    kind = {8: r"\.64", 4: r"(?= R)", 2: r"\.U16"}[word]
-    assert not uses_before_loads(compiled, plans, rf"LDG\.E(?:\.EF)?{kind}")
+    assert not uses_before_loads(compiled, plans, WORD_LOADS[word])
     assert len(plans) >= 20
     for plan, binary in zip(plans, compiled, strict=True):
         assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0

@@ -18,8 +18,10 @@ from kernels.softmax_family.row_techniques import (
     in_staged_lanes,
     many_warps,
 )
+from kernels.softmax_family.words import Words
 from tests.catalog import catalog
 from tests.kernels.held import check_row_choice, in_words
+from tests.kernels.loads import WORD_LOADS, uses_before_loads
 
 CATALOG = catalog()
 NAME = "one_read_rows"
@@ -114,17 +116,19 @@ RUNS = [
     ("softmax", (3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1, recompute=True)),  # and shared memory
     ("softmax", (2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1, recompute=True)),
     ("log_softmax", (2, 5001), "float32", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
-    ("softmax", (37, 46), "float32", in_words(8, 8, 3, 2)),  # words of 8 bytes by lanes, two rows at once
-    ("log_softmax", (5, 1030), "float32", in_words(8, 96, 6, hint=1)),  # and by warps
-    ("softmax", (5, 1030), "float32", in_words(8, 96, 6)),
+    ("softmax", (37, 46), "float32", in_words(8, 8, 3, 2)),  # words of 8 bytes, two rows at once
+    ("log_softmax", (37, 46), "float32", in_words(8, 8, 3, 2, hint=1)),
     ("log_softmax", (13, 36), "float16", in_words(8, 4, 3, 2)),
-    ("softmax", (11, 54), "bfloat16", in_words(4, 8, 4)),
-    ("log_softmax", (3, 1450), "bfloat16", in_words(4, 192, 4)),
     ("softmax", (70, 50), "float32", in_words(8, 32, 1, 2)),  # of which some lanes have none
-    ("softmax", (5, 1031), "float32", in_words(4, 64, 17)),  # of an element each
+    ("softmax", (5, 1254), "float32", in_words(8, 32, 20)),
+    ("softmax", (11, 54), "bfloat16", in_words(4, 8, 4)),
+    ("log_softmax", (3, 1450), "bfloat16", in_words(4, 32, 23)),
+    ("softmax", (3, 1450), "float16", in_words(4, 32, 23)),
+    ("softmax", (5, 1031), "float32", in_words(4, 32, 33)),  # of an element each
+    ("log_softmax", (7, 33), "float32", in_words(4, 8, 5, 2)),
     ("softmax", (9, 47), "bfloat16", in_words(2, 16, 3, 2)),
-    ("softmax", (3, 1451), "float16", in_words(2, 96, 16)),
-    ("log_softmax", (3, 1451), "bfloat16", in_words(2, 96, 16)),
+    ("softmax", (3, 1241), "float16", in_words(2, 32, 39)),
+    ("log_softmax", (3, 1241), "bfloat16", in_words(2, 32, 39)),
 ]
 
 
@@ -219,3 +223,32 @@ def test_a_single_row_of_the_whole_gpu_gets_two_launches(h200):
     plan = CATALOG.implementations["softmax"][NAME].plan(Case("softmax", (1, 262144), -1, "float32"), h200)
     steps = [launch.entry.removeprefix("softmax_one_read_rows_") for launch in plan.launches]
     assert steps == ["parts_f32", "finish_f32"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("operation", "word", "dtype"),
+    [
+        ("softmax", 8, "float32"),
+        ("log_softmax", 4, "float32"),
+        ("softmax", 8, "float16"),
+        ("log_softmax", 4, "bfloat16"),
+        ("softmax", 2, "float16"),
+    ],
+)
+def test_words_are_loaded_before_any_is_used_and_none_is_spilled(h200, binaries, operation, word, dtype):
+    itemsize, plans = dtypes.itemsize(dtype), {}
+    for columns in (22, 46, 94, 166, 334, 1030, 1230):
+        length = columns * itemsize // 16 * 16 // itemsize + word // itemsize  # the next row that is such words
+        case = Case(operation, (2048, length), -1, dtype)
+        found = [one for one in row_candidates(case, h200, operation == "softmax") if isinstance(one, Words)]
+        for choice, hint in product(found, (0, 1)):
+            plans[launches_of(f"{operation}_{NAME}", replace(choice, hint=hint), case, h200)] = (
+                choice.words * choice.rows
+            )
+    compiled = binaries(CATALOG.implementations[operation][NAME], list(plans), "sm_90")
+    assert not uses_before_loads(compiled, plans, WORD_LOADS[word])
+    assert len(plans) >= 12
+    for plan, binary in zip(plans, compiled, strict=True):
+        assert binary.facts[plan.launches[0].entry].spill_store_bytes == 0, plan.defines
