@@ -12,7 +12,7 @@ from kernelbench import Case, Constant, CostModel, DeviceProperties, dtypes
 from ..softmax_family.cost import CONSTANTS as SHARED_CONSTANTS
 from ..softmax_family.cost import Quantities, fastest, predicted_seconds
 from ..softmax_family.hardware import PACK, WARP
-from ..softmax_family.quantities import of_rows, of_words
+from ..softmax_family.quantities import of_rows
 from ..softmax_family.row_candidates import row_candidates
 from ..softmax_family.row_plans import MAX_COLUMNS
 from ..softmax_family.row_techniques import (
@@ -27,7 +27,7 @@ from ..softmax_family.row_techniques import (
 from ..softmax_family.words import Words
 from ._long_rows import LongRows, long_rows, of_long_rows
 from ._rows_in_turn import InTurn, of_in_turn, rows_in_turn
-from ._words import norm_words
+from ._words import norm_words, of_norm_words
 
 # Registers per thread, in addition to those of softmax: of masked packs, for two of gamma and two of beta; of whole
 # rows per thread, for addresses, beside row_weights.
@@ -191,7 +191,7 @@ def _quantities(choice: AnyChoice, case: Case, device: DeviceProperties) -> Quan
     if isinstance(choice, LongRows):
         return of_long_rows(choice, case, device)
     if isinstance(choice, Words):
-        return of_words(choice, case, device)
+        return of_norm_words(choice, case, device)
     found = replace(of_rows(choice, case, device, keeps_exponentials=False), weights=_weights(choice))
     if isinstance(choice, Held) and _counts_own_registers(choice, found):
         found = replace(found, resident=choice.resident)  # registers of gamma and beta leave no room for more

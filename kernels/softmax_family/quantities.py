@@ -26,18 +26,17 @@ SOFT = 2.0  # registers by which these numbers may be wrong
 # A pack in shared memory takes so many times the instructions of one in registers, since it is read three times: chosen
 # by the same times. Tiles whose packs are cut at their ends showed no difference.
 SHARED_WORK = 1.2
-# For words, chosen by the same times: instructions of an element that is a word of its own, in those of others, because
-# a warp loads fewer bytes; and the weight of the sectors that unaligned accesses touch, where rows share a warp. Then
-# instructions of an element of softmax in words, in those of one in packs.
-SINGLE_WORK, SHARED_SECTORS = 1.7, 0.2
-WORD_WORK = 0.7
+# For words, chosen by the same times: the weight of the sectors that unaligned accesses touch, where rows share a warp;
+# and instructions of an element of softmax in a word of so many bytes, in those of one in a pack.
+SHARED_SECTORS = 0.2
+WORD_WORK = {8: 0.7, 4: 0.7, 2: 1.2}
 
 
 def rows_quantities(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[dict[str, float], ...]:
     """The quantities of each of row_candidates()."""
     found = row_candidates(case, device, keeps_exponentials)
     return tuple(
-        of_words(one, case, device, WORD_WORK).by_name
+        of_words(one, case, device, WORD_WORK[one.word]).by_name
         if isinstance(one, Words)
         else of_rows(one, case, device, keeps_exponentials).by_name
         for one in found
@@ -92,12 +91,12 @@ def of_rows(choice: Choice, case: Case, device: DeviceProperties, keeps_exponent
     )
 
 
-def of_words(choice: Words, case: Case, device: DeviceProperties, work: float = 1) -> Quantities:
+def of_words(choice: Words, case: Case, device: DeviceProperties, work: float) -> Quantities:
     """`work`: instructions of an element, in those of one in packs."""
     rows, _ = case.rows_columns()
     itemsize, warps = dtypes.itemsize(case.dtype), choice.block // WARP
     blocks = choice.blocks_for(rows)
-    nbytes, single = case.elements * itemsize, choice.word == itemsize
+    nbytes = case.elements * itemsize
     elements = blocks * warps * choice.words * choice.rows * (choice.word // itemsize)
     return Quantities(
         **of_device(device),
@@ -110,7 +109,7 @@ def of_words(choice: Words, case: Case, device: DeviceProperties, work: float = 
         # The partition of a multiprocessor that gets the most of a row's warps takes the longest.
         block_warps=SCHEDULERS * ceil(warps / SCHEDULERS) if choice.threads > WARP else warps,
         warps=blocks * warps,
-        elements=elements * work * (SINGLE_WORK if single else 1),
+        elements=elements * work,
         half=float(itemsize < 4),
     )
 
