@@ -18,6 +18,7 @@ TECHNIQUES: dict[str, Callable[[Values], bool]] = {
     "exponentials twice": lambda one: "recompute" in one,
     "whole rows per thread": lambda one: "staged" in one and "slabs" not in one,
     "rows by lanes, through shared memory": lambda one: "stagedlanes" in one,
+    "rows in words, that are no whole packs": lambda one: "words" in one,
     "slabs copied by a block": lambda one: one.get("slabs") == 1 and "tile" not in one and "staged" not in one,
     "slabs held by one thread": lambda one: "staged" in one and "slabs" in one,
     "rows shorter than a pack": lambda one: one.get("fold", 0) > 0,
