@@ -136,7 +136,7 @@ def suites() -> list[Drawn]:
 
 
 def beside_peers() -> list[Drawn]:
-    """Three draws of each operation, from seeds of their own."""
+    """Three draws of each operation, from seeds of their own, and a fourth of softmax."""
     what = "with 1 MB to 2 GB of x; half of the cases have rows of whole packs of 16 bytes."
     rows = f"1 to 10^7 rows of 1 to 10^6 columns, {what}"
     views = f"[outer, dim, inner] with every extent from 1 to 10^5, along dim, {what}"
@@ -152,10 +152,17 @@ def beside_peers() -> list[Drawn]:
         ("_unseen", "drawn at random, not looked at", unseen, (13, 15, 21)),
         ("_third", "drawn at random, a third time", third, (25, 26, 24)),
     )
+    fourth = f"{unseen} It judges rows in words, whose choices were set by times on the first three draws and others."
+    again = "Softmax of rows drawn at random, a fourth time"
     return [
-        Drawn(f"draw_{kind}{end}", seed, f"{title} {how}", description or first, operation, DRAWN, beside_peers=True)
-        for end, how, description, seeds in draws
-        for (kind, operation, title, first), seed in zip(operations, seeds, strict=True)
+        *(
+            Drawn(
+                f"draw_{kind}{end}", seed, f"{title} {how}", description or first, operation, DRAWN, beside_peers=True
+            )
+            for end, how, description, seeds in draws
+            for (kind, operation, title, first), seed in zip(operations, seeds, strict=True)
+        ),
+        Drawn("draw_rows_fourth", 28, again, fourth, "softmax", DRAWN, beside_peers=True),
     ]
 
 

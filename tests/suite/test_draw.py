@@ -22,6 +22,7 @@ NAMES = (
     "draw_rows_third",
     "draw_axis_third",
     "draw_layer_norm_third",
+    "draw_rows_fourth",
     "model_rows",
     "model_axis",
     "model_unaligned",
