@@ -50,7 +50,7 @@ AnyChoice = Choice | Words
 
 @lru_cache(maxsize=16)  # each candidate's plan looks it up
 def row_candidates(case: Case, device: DeviceProperties, keeps_exponentials: bool) -> tuple[AnyChoice, ...]:
-    """Choices that the device can launch for x [rows, columns], at most 50."""
+    """Choices that the device can launch for x [rows, columns], at most 40."""
     rows, columns = case.rows_columns()
     itemsize = dtypes.itemsize(case.dtype)
     found: dict[Choice, Choice] = {}
