@@ -2,8 +2,8 @@
 //   x        T [rows, columns], row-major; read once
 //   y        T [rows, columns]; must not overlap x; written once
 //   T        float, __half, __nv_bfloat16; arithmetic in float
-//   WORD     bytes of a word. It, the other constants and the launch: softmax_family/word_rows.cuh
+//   WORD     bytes of a word. It, the other constants and the launch: softmax_family/word_rows_entries.cuh
 //   moves    D in, D out. A row of -inf, or with +inf or NaN, gives NaN.   Origin: written here.
 #define FORM Softmax
 #define ENTRY(name) softmax_one_read_words_##name
-#include "softmax_family/word_rows.cuh"
+#include "softmax_family/word_rows_entries.cuh"

@@ -135,15 +135,3 @@ __device__ __forceinline__ void word_rows(const T* __restrict__ x, T* __restrict
                                   [&](int i) { return Form::template result<T>(kept[r][i], norm); });
   }
 }
-
-#define DEFINE(dtype, T)                                                                                                 \
-  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) ENTRY(dtype)(const T* x, T* y, long long rows, int columns) { \
-    word_rows<FORM, WORD, THREADS, WORDS, ROWS, BLOCK, HINT>(x, y, rows, columns);                                       \
-  }
-
-#if ITEM_BYTES == 4
-DEFINE(f32, float)
-#else
-DEFINE(f16, __half)
-DEFINE(bf16, __nv_bfloat16)
-#endif
