@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalog import catalog
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, KERNELS, SPECIMENS = ROOT / "kernelbench", ROOT / "kernels", ROOT / "tests" / "specimens"
 
@@ -214,9 +216,18 @@ def test_what_is_shared_imports_no_operation_and_common_no_family() -> None:
 
 
 def test_every_kernel_source_has_its_plan() -> None:
+    """A plan of the same name, or one that names it among its other sources."""
     sources = [path for folder in (KERNELS, SPECIMENS) for path in folder.rglob("*.cu") if path.parent.name != "common"]
+    named = {
+        one.source.with_name(name)
+        for implementations in catalog().implementations.values()
+        for one in implementations.values()
+        for name in one.other_sources
+        if one.source
+    }
     assert sources
-    assert [path for path in sources if not path.with_suffix(".py").is_file()] == []
+    assert named <= set(sources)
+    assert [path for path in sources if path not in named and not path.with_suffix(".py").is_file()] == []
 
 
 def test_rules_of_kernels_name_no_gpu() -> None:
