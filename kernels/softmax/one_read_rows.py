@@ -1,4 +1,5 @@
-"""Launch plan of one_read_rows.cu: rows of the last axis, held between load and store wherever something holds them."""
+"""Launch plan of one_read_rows.cu and _words.cu: rows of the last axis, held between load and store wherever something
+holds them."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from ..softmax_family.choices import rows_plan
