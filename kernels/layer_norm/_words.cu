@@ -15,20 +15,11 @@
 //   moves        D in, D out
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
 #include "layer_norm/rows.cuh"
+#include "softmax_family/row_words.cuh"
 
-static_assert(WORD == 8 || WORD == 4 || (WORD == 2 && ITEM_BYTES == 2), "WORD: 8 or 4 bytes, of half types 2 as well");
 static_assert(BLOCK % 32 == 0 && BLOCK % THREADS == 0 && BLOCK <= 1024, "BLOCK must be whole warps, and whole rows");
 static_assert(THREADS <= 32 || (BLOCK == THREADS && ROWS == 1), "a row of several warps has a block of its own");
 static_assert(HINT == 0 || HINT == 1, "HINT: 0 none, 1 evict first");
-
-using Word = std::conditional_t<WORD == 8, uint2, std::conditional_t<WORD == 4, unsigned, unsigned short>>;
-constexpr int REGISTERS = WORD == 8 ? 2 : 1;  // of a word; one of 2 bytes is the lower half of its register
-
-__device__ __forceinline__ void unpack(unsigned* held, uint2 word) { held[0] = word.x, held[1] = word.y; }
-__device__ __forceinline__ void unpack(unsigned* held, unsigned word) { held[0] = word; }
-__device__ __forceinline__ void pack(uint2& word, const unsigned* held) { word = make_uint2(held[0], held[1]); }
-__device__ __forceinline__ void pack(unsigned& word, const unsigned* held) { word = held[0]; }
-__device__ __forceinline__ void pack(unsigned short& word, const unsigned* held) { word = held[0]; }
 
 // Loads that the compiler does not delay until the sums are known.
 __device__ __forceinline__ void load_first(uint2& word, size_t from) {
@@ -41,66 +32,45 @@ __device__ __forceinline__ void load_first(unsigned short& word, size_t from) {
   asm volatile("ld.global.u16 %0, [%1];" : "=h"(word) : "l"(from) : "memory");
 }
 
-// The words of one row that a thread holds. They are Step elements apart, and all but the last lie in the row.
 template <typename T>
-struct RowWords {
-  static constexpr int N = WORD / sizeof(T), Step = THREADS * N, Elements = WORDS * N;
-  unsigned held[WORDS * REGISTERS];
+using Row = RowWords<WORD, THREADS, WORDS, T>;
 
-  __device__ __forceinline__ float element(int i) const {
-    return WORD == 2 ? element_at<T>(held + i, 0) : element_at<T>(held, i);
-  }
-
-  // Calls use(value, i) for each element in the row; all: the last word lies in it.
-  template <typename Use>
-  __device__ __forceinline__ void each(bool all, Use use) const {
+// Calls use(value, i) for each element in the row; all: the last word lies in it.
+template <typename T, typename Use>
+__device__ __forceinline__ void each(const Row<T>& x, bool all, Use use) {
 #pragma unroll
-    for (int i = 0; i < Elements; ++i)
-      if (i < Elements - N || all) use(element(i), i);
-  }
+  for (int i = 0; i < Row<T>::Elements; ++i)
+    if (i < Row<T>::Elements - Row<T>::N || all) use(x.element(i), i);
+}
 
-  // Calls use(registers, column) for each word to be loaded: the row's last in place of one beyond it.
-  template <typename Use>
-  __device__ __forceinline__ void each_word(int column, int columns, Use use) {
+// The compiler then has nothing unpacked that it could keep; see again() of moments.cuh.
+template <typename T>
+__device__ __forceinline__ void stay_packed(Row<T>& x) {
 #pragma unroll
-    for (int k = 0; k < WORDS; ++k)
-      use(held + k * REGISTERS, k < WORDS - 1 ? column + k * Step : min(column + k * Step, columns - N));
+  for (unsigned& word : x.held) {
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) word += blockIdx.z;
+    else if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(word));
   }
-
-  // The compiler then has nothing unpacked that it could keep; see again() of moments.cuh.
-  __device__ __forceinline__ void stay_packed() {
-#pragma unroll
-    for (unsigned& word : held) {
-      if constexpr (std::is_same_v<T, __nv_bfloat16>) word += blockIdx.z;
-      else if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(word));
-    }
-  }
-};
-
-// Four independent sums, so that additions overlap.
-struct Sums {
-  float parts[4] = {};
-  __device__ __forceinline__ float all() const { return (parts[0] + parts[1]) + (parts[2] + parts[3]); }
-};
+}
 
 template <typename T>
-__device__ __forceinline__ float sum_of(const RowWords<T>& x, bool all) {
+__device__ __forceinline__ float sum_of(const Row<T>& x, bool all) {
   Sums sums;
-  x.each(all, [&](float value, int i) { sums.parts[i % 4] += value; });
+  each<T>(x, all, [&](float value, int i) { sums.parts[i % 4] += value; });
   return sums.all();
 }
 
 template <typename T>
-__device__ __forceinline__ float squares_of(RowWords<T>& x, bool all, float mean) {
+__device__ __forceinline__ float squares_of(Row<T>& x, bool all, float mean) {
   Sums sums;
-  x.stay_packed();
-  x.each(all, [&](float value, int i) { sums.parts[i % 4] = fmaf(value - mean, value - mean, sums.parts[i % 4]); });
+  stay_packed<T>(x);
+  each<T>(x, all, [&](float value, int i) { sums.parts[i % 4] = fmaf(value - mean, value - mean, sums.parts[i % 4]); });
   return sums.all();
 }
 
 // The norms of rows that lanes hold. Each step is for all rows, so that their latencies overlap.
 template <typename T>
-__device__ __forceinline__ void norms_of_lanes(RowNorm (&norms)[ROWS], RowWords<T> (&x)[ROWS], bool all, int columns,
+__device__ __forceinline__ void norms_of_lanes(RowNorm (&norms)[ROWS], Row<T> (&x)[ROWS], bool all, int columns,
                                                float eps) {
   float mean[ROWS], squares[ROWS];
 #pragma unroll
@@ -116,9 +86,9 @@ __device__ __forceinline__ void norms_of_lanes(RowNorm (&norms)[ROWS], RowWords<
 
 // The norm of a row that the warps of a block hold. Each has deviations from its own mean, so that one exchange suffices.
 template <typename T>
-__device__ __forceinline__ RowNorm norm_of_warps(RowWords<T>& x, bool all, int columns, float eps) {
+__device__ __forceinline__ RowNorm norm_of_warps(Row<T>& x, bool all, int columns, float eps) {
   constexpr int Warps = THREADS / WARP_SIZE;
-  const auto elements_of_part = [=](int part) { return elements_of<Warps, RowWords<T>::N>(part, columns, 0); };
+  const auto elements_of_part = [=](int part) { return elements_of<Warps, Row<T>::N>(part, columns, 0); };
   const int elements = elements_of_part(threadIdx.x / WARP_SIZE);
   const float mean = divided(warp_all_reduce<SumOp>(sum_of(x, all)), max(elements, 1));
   const Moments own{mean, warp_all_reduce<SumOp>(squares_of(x, all, mean))};
@@ -128,34 +98,16 @@ __device__ __forceinline__ RowNorm norm_of_warps(RowWords<T>& x, bool all, int c
 }
 
 template <typename T>
-__device__ __forceinline__ void store_row(T* y, RowWords<T>& x, RowWords<T>& gamma, RowWords<T>& beta, RowNorm norm,
-                                          bool all) {
-  using Row = RowWords<T>;
-  x.stay_packed(), gamma.stay_packed(), beta.stay_packed();
-#pragma unroll
-  for (int k = 0; k < WORDS; ++k) {
-    float results[Row::N + 1] = {};  // a word of 2 bytes has one element, and word_of takes two
-#pragma unroll
-    for (int i = k * Row::N; i < (k + 1) * Row::N; ++i)
-      results[i % Row::N] = fmaf(norm.template normal<T>(x.element(i)), gamma.element(i), beta.element(i));
-    unsigned registers[REGISTERS];
-#pragma unroll
-    for (int i = 0; i < REGISTERS; ++i) {
-      if constexpr (sizeof(T) == 4) registers[i] = __float_as_uint(results[i]);
-      else registers[i] = word_of<T>(results[2 * i], results[2 * i + 1]);
-    }
-    if (k == WORDS - 1 && !all) continue;
-    Word word, *place = reinterpret_cast<Word*>(y + k * Row::Step);
-    pack(word, registers);
-    if constexpr (HINT == 1) __stcs(place, word);
-    else *place = word;
-  }
+__device__ __forceinline__ void store_row(T* y, Row<T>& x, Row<T>& gamma, Row<T>& beta, RowNorm norm, bool all) {
+  stay_packed<T>(x), stay_packed<T>(gamma), stay_packed<T>(beta);
+  x.template store<HINT>(y, all, [&](int i) {
+    return fmaf(norm.template normal<T>(x.element(i)), gamma.element(i), beta.element(i));
+  });
 }
 
 template <typename T>
 __device__ __forceinline__ void layer_norm_words(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                  long long rows, int columns) {
-  using Row = RowWords<T>;
   constexpr int Groups = BLOCK / THREADS;  // rows of a block at once, ROWS times
   // Never taken where a word is one element; but without this branch ptxas would delay loads of gamma until the sums are known.
   const auto address = [](const T* array) { return reinterpret_cast<unsigned long long>(array); };
@@ -163,13 +115,13 @@ __device__ __forceinline__ void layer_norm_words(const T* __restrict__ x, const 
     return layer_norm_by_elements(x, weights, y, rows, columns);
 
   // load
-  const int column = static_cast<int>(threadIdx.x) % THREADS * Row::N;
-  const bool all = column + (WORDS - 1) * Row::Step < columns;
+  const int column = static_cast<int>(threadIdx.x) % THREADS * Row<T>::N;
+  const bool all = column + (WORDS - 1) * Row<T>::Step < columns;
   const long long first_row = static_cast<long long>(blockIdx.x) * (Groups * ROWS) + threadIdx.x / THREADS;
-  Row gamma, beta, held[ROWS];
-  const auto load_weights = [&](Row& row, const T* from) {
+  Row<T> gamma, beta, held[ROWS];
+  const auto load_weights = [&](Row<T>& row, const T* from) {
     row.each_word(column, columns, [&](unsigned* registers, int at) {
-      Word word;
+      Word<WORD> word;
       load_first(word, __cvta_generic_to_global(from + at));
       unpack(registers, word);
     });
@@ -180,7 +132,7 @@ __device__ __forceinline__ void layer_norm_words(const T* __restrict__ x, const 
   for (int r = 0; r < ROWS; ++r) {
     const T* row = x + min(first_row + r * Groups, rows - 1) * columns;  // the last in place of one beyond it
     held[r].each_word(column, columns, [&](unsigned* registers, int at) {
-      const Word* place = reinterpret_cast<const Word*>(row + at);
+      const auto* place = reinterpret_cast<const Word<WORD>*>(row + at);
       unpack(registers, HINT == 1 ? __ldcs(place) : *place);
     });
   }
