@@ -21,7 +21,8 @@ VALUES = {name: one.value for name, one in CONSTANTS.items()}
 def rows_plan(
     name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, values: Mapping[str, int]
 ) -> LaunchPlan:
-    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`.
+    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`. A copy of
+    the kernel has names of its own, but not in its copy of _words.cu.
 
     `values`: those of a candidate; none for the fastest by the cost function. Raises Unsupported where the axis is not
     the last, and for values of no candidate.
@@ -35,7 +36,7 @@ def rows_plan(
 
 def launches_of(name: str, choice: AnyChoice, case: Case, device: DeviceProperties) -> LaunchPlan:
     if isinstance(choice, Words):
-        return words_plan(f"{name.removesuffix('rows')}words", choice, case, device, SOFTMAX)
+        return words_plan(f"{case.operation}_one_read_words", choice, case, device, SOFTMAX)
     return plan_of(name, choice, case, device)
 
 

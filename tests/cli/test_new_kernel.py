@@ -95,6 +95,16 @@ def test_other_sources_of_the_kernel_are_copied_once(tmp_path: Path) -> None:
     assert {found[name].other_sources for name in ("mine", "second")} == {("_words.cu",)}
 
 
+@pytest.mark.parametrize("operation", ["softmax", "log_softmax", "layer_norm"])
+def test_a_copy_launches_entries_that_its_other_source_has(operation: str, tmp_path: Path) -> None:
+    written = new_kernel(f"{operation}/mine", "one_read_rows", tmp_path)
+    own = load_catalog(own=[tmp_path]).implementations[operation]["mine"]
+    plan = own.plan(Case(operation, (1342, 46), -1, "float32"), H200)
+    assert plan.source == "_words.cu"
+    defined = written.source.with_name(plan.source).read_text()
+    assert [launch.entry.removesuffix("f32") in defined for launch in plan.launches] == [True]
+
+
 def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
     assert new_kernel("softmax/mine", "oneflow", tmp_path).start == "oneflow"
     assert "oneflow_warp.cuh" in (tmp_path / "softmax" / "mine.cu").read_text()
