@@ -21,8 +21,8 @@ VALUES = {name: one.value for name, one in CONSTANTS.items()}
 def rows_plan(
     name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, values: Mapping[str, int]
 ) -> LaunchPlan:
-    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`. A copy of
-    the kernel has names of its own, but not in its copy of _words.cu.
+    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`. Entries of
+    _words.cu bear the operation's name, since a user's copy of the kernel leaves that file as it is.
 
     `values`: those of a candidate; none for the fastest by the cost function. Raises Unsupported where the axis is not
     the last, and for values of no candidate.

@@ -26,8 +26,9 @@ SOFT = 2.0  # registers by which these numbers may be wrong
 # A pack in shared memory takes so many times the instructions of one in registers, since it is read three times: chosen
 # by the same times. Tiles whose packs are cut at their ends showed no difference.
 SHARED_WORK = 1.2
-# For words, chosen by the same times: the weight of the sectors that unaligned accesses touch, where rows share a warp;
-# and instructions of an element of softmax in a word of so many bytes, in those of one in a pack.
+# For words, chosen by times of candidates (docs/tuning.md): the weight of the sectors that unaligned accesses touch,
+# where rows share a warp; and instructions of an element of softmax in a word of so many bytes, in those of one in a
+# pack.
 SHARED_SECTORS = 0.2
 WORD_WORK = {8: 0.7, 4: 0.7, 2: 1.2}
 

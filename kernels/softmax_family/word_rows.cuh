@@ -46,6 +46,7 @@ template <typename Form, int Bytes, int Lanes, int Words, int Rows, int Block, i
 __device__ __forceinline__ void word_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Lanes >= 2 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "lanes: a power of two from 2 to 32");
   static_assert(Block % WARP_SIZE == 0 && Block <= 1024, "a block is whole warps");
+  static_assert(Hint == 0 || Hint == 1, "hint: 0 none, 1 evict first");
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
   if (Bytes > sizeof(T) && (begin | target) % Bytes != 0) return rows_by_elements<Form>(x, y, rows, columns);
   using Row = RowWords<Bytes, Lanes, Words, T>;

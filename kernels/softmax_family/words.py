@@ -69,6 +69,7 @@ def with_room(
 
 
 def words_plan(name: str, choice: Words, case: Case, device: DeviceProperties, given: EntryArguments) -> LaunchPlan:
+    """The launch of a _words.cu, by the entry whose name begins with `name`."""
     rows, columns = case.rows_columns()
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
