@@ -129,6 +129,15 @@ def words_of(error: BaseException) -> str:
         return ""
 
 
+def with_cause(error: BaseException) -> str:
+    """The message of a library's error, and what it was raised from in the first place."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    said, cause = words_of(error), words_of(root)
+    return said if cause in said else f"{said}; caused by {type(root).__name__}: {cause}"
+
+
 def reason_of(error: BaseException) -> str:
     """An error as the reason of a row: our own by its message, any other by type and message, on one plain line."""
     if isinstance(error, KernelbenchError):

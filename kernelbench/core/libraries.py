@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from importlib import import_module
 from typing import Any
 
@@ -51,7 +52,14 @@ def import_library(module: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         name = "cupy" if package.startswith("cupy") else package
-        raise MissingLibrary(f"{name} is not installed; try: {pip_install(EXTRAS[name])}") from error
+        absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in (package, name)
+        said = "is not installed" if absent else f"cannot be imported ({first_line_of(error)})"
+        raise MissingLibrary(f"{name} {said}; try: {pip_install(EXTRAS[name])}") from error
+
+
+def first_line_of(error: ImportError) -> str:
+    """Of a message that may begin with lines of signs, as CuPy's does."""
+    return next((line.strip() for line in str(error).splitlines() if re.search(r"\w", line)), type(error).__name__)
 
 
 def pip_install(extra: str) -> str:

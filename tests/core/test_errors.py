@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelbench.core.errors import DeviceError, Problem, ProblemsError, full_disk_advice, reason_of
+from kernelbench.core.errors import DeviceError, Problem, ProblemsError, full_disk_advice, reason_of, with_cause
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,15 @@ from kernelbench.core.errors import DeviceError, Problem, ProblemsError, full_di
 )
 def test_a_reason_has_no_colours_and_one_line(error: Exception, reason: str) -> None:
     assert reason_of(error) == reason
+
+
+def test_a_library_error_names_what_it_was_raised_from() -> None:
+    bare, same = ValueError("no baseline"), ValueError("lowering: no attribute 'f'")
+    root, between = AttributeError("no attribute 'f'"), RuntimeError("lowering")
+    between.__cause__, same.__cause__ = root, root
+    assert (with_cause(bare), with_cause(same)) == ("no baseline", "lowering: no attribute 'f'")
+    bare.__cause__ = between
+    assert with_cause(bare) == "no baseline; caused by AttributeError: no attribute 'f'"
 
 
 def test_mistakes_are_told_by_line_and_those_of_one_line_as_they_were_found() -> None:

@@ -1,12 +1,16 @@
-"""How a message tells the user to add an extra: from the source that this package comes from."""
+"""What a message says of a library that cannot be imported, and how to add it: from the source of this package."""
 
+import re
+import sys
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from kernelbench.core import places
-from kernelbench.core.libraries import pip_install
+from kernelbench.core.errors import MissingLibrary
+from kernelbench.core.libraries import import_library, pip_install
 from tests.fake_gpu import raising
 
 
@@ -31,6 +35,24 @@ def test_a_package_that_pip_does_not_know(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(places, "ROOT", places.PACKAGE / "_data")
     monkeypatch.setattr(metadata, "distribution", raising(metadata.PackageNotFoundError("kernelbench")))
     assert pip_install("nvcc").startswith("pip install 'SOURCE[nvcc]'")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("from torch_inductor_of_tomorrow import x", "(No module named 'torch_inductor_of_tomorrow')"),
+        ("raise ImportError('\\n=====\\n  Failed to load libcublas.\\n\\nMore.\\n')", "(Failed to load libcublas.)"),
+        ("raise ImportError", "(ImportError)"),
+    ],
+)
+def test_a_library_that_is_there_but_does_not_import_is_not_called_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, said: str
+) -> None:
+    (tmp_path / "helion.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "helion", raising=False)
+    with pytest.raises(MissingLibrary, match=f"^helion cannot be imported {re.escape(said)}; try: pip install -e "):
+        import_library("helion")
 
 
 def test_no_message_names_an_index() -> None:

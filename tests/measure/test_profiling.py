@@ -154,7 +154,7 @@ def test_a_file_without_launches_is_refused(report: Any, tmp_path: Path, monkeyp
 
 def test_without_the_package_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(module: str) -> Any:
-        raise ImportError(module)
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
     monkeypatch.setattr(libraries, "import_module", absent)
     with pytest.raises(MissingLibrary, match=r"ncu_report is not installed; try: pip install .*\[ncu\]"):

@@ -10,7 +10,7 @@ from cupy.cuda.memory import OutOfMemoryError
 from cupy_backends.cuda.api.driver import CUDADriverError
 from cupy_backends.cuda.api.runtime import CUDARuntimeError
 
-from kernelbench.core.errors import DeviceError, DeviceLost, KernelbenchError
+from kernelbench.core.errors import DeviceError, DeviceLost, KernelbenchError, with_cause
 
 # After these the context answers every further call with the same error (CUDA runtime API, "Error handling").
 _STICKY = ("IllegalAddress", "LaunchFail", "LAUNCH_FAILED", "ILLEGAL", "Misaligned", "MISALIGNED", "IllegalInstruction",
@@ -45,6 +45,8 @@ def library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
             raise
         except Exception as error:  # a library's own errors have no common base
             lost = any(word in str(error) for word in _STICKY_TEXTS)
-            raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {error}") from error
+            raise (DeviceLost if lost else DeviceError)(
+                f"{type(error).__name__} while {doing}: {with_cause(error)}"
+            ) from error
 
     return guarded
