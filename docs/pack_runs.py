@@ -2,7 +2,7 @@
 
 results.csv becomes results.csv.gz, and samples.csv.gz one gzip member, a quarter smaller than one per case and
 implementation. Times of candidates and counts of a GPU become .csv.gz too. Contents stay as they were recorded, but for
-an absolute folder after `--out` in the command, which is a place on that machine: it becomes the run's folder here.
+the folder after `--out` in the command, which is a place on that machine: it becomes the run's folder here.
 zopfli's gzip files are a tenth smaller than gzip's own; it takes seconds for each.
 """
 
@@ -15,9 +15,10 @@ from pathlib import Path
 from zopfli.gzip import compress
 
 from kernelbench.core import places, writing
-from kernelbench.runs.folders import shipped_runs
+from kernelbench.runs.folders import is_run, shipped_runs
 from kernelbench.runs.results import ENVIRONMENT_FILE, PACKED_RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE
 
+OTHER_VERSIONS = "*/other_versions/*/*"  # of libraries: runs that are found by their paths only
 TABLES = ("*/model/*.csv", "*/simulator/*.csv", "*/accuracy/*.csv")  # recorded tables that are no runs
 
 
@@ -37,7 +38,7 @@ def name_folder(run: Path) -> None:
     """Let the recorded command write to the run's folder in the checkout."""
     environment = run / ENVIRONMENT_FILE
     text = environment.read_text(encoding="utf-8")
-    named = re.sub(r'(?<= --out )/[^ "]+', run.relative_to(places.ROOT).as_posix(), text)
+    named = re.sub(r'(?<= --out )[^ "]+', run.relative_to(places.ROOT).as_posix(), text)
     if named != text:
         writing.write_whole(environment, named.encode())
         print(f"{environment.relative_to(places.ROOT)}: names the folder")
@@ -49,7 +50,7 @@ def packed(data: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    for folder in shipped_runs():
+    for folder in filter(is_run, (*shipped_runs(), *places.RECORDED.glob(OTHER_VERSIONS))):
         name_folder(folder)
         if pack(folder):
             print(f"{folder.relative_to(places.ROOT)}: packed")
