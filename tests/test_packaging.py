@@ -23,9 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = "kernelbench/_data"
 CARRIED = ("kernels", "suites", "results/published", "results/h200", "results/simulated", "tests/specimens")
 SUFFIXES = {".py", ".cu", ".cuh", ".yaml", ".csv", ".json"}
-LEFT_OUT = re.compile(
-    r"results/h200/([^/]+\.json$|accuracy/|model/|simulator/|other_versions/)"
-)  # read by documents and tests
+# Read by documents and tests, or runs with other versions of libraries.
+LEFT_OUT = re.compile(r"results/h200/([^/]+\.json$|accuracy/|model/|simulator/|other_versions/)")
 MOST_BYTES = 3_000_000  # of the wheel
 MOST_CHECKOUT_BYTES = 15_000_000
 SHORTER = {"run": "--filter seq=16 --only naive,ft"}  # README's takes minutes

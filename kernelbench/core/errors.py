@@ -131,9 +131,10 @@ def words_of(error: BaseException) -> str:
 
 def with_cause(error: BaseException) -> str:
     """The message of a library's error, and what it was raised from in the first place."""
-    root = error
-    while root.__cause__ is not None:
+    root, seen = error, {id(error)}
+    while root.__cause__ is not None and id(root.__cause__) not in seen:  # an error may be raised from itself
         root = root.__cause__
+        seen.add(id(root))
     said, cause = words_of(error), words_of(root)
     return said if cause in said else f"{said}; caused by {type(root).__name__}: {cause}"
 

@@ -53,12 +53,12 @@ def import_library(module: str) -> Any:
         package = module.partition(".")[0]
         name = "cupy" if package.startswith("cupy") else package
         absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in (package, name)
-        said = "is not installed" if absent else f"cannot be imported ({first_line_of(error)})"
+        said = "is not installed" if absent else f"cannot be imported ({_first_line(error)})"
         raise MissingLibrary(f"{name} {said}; try: {pip_install(EXTRAS[name])}") from error
 
 
-def first_line_of(error: ImportError) -> str:
-    """Of a message that may begin with lines of signs, as CuPy's does."""
+def _first_line(error: ImportError) -> str:
+    """The first line with words: CuPy's message begins with a line of signs."""
     return next((line.strip() for line in str(error).splitlines() if re.search(r"\w", line)), type(error).__name__)
 
 

@@ -31,6 +31,8 @@ def test_a_library_error_names_what_it_was_raised_from() -> None:
     assert (with_cause(bare), with_cause(same)) == ("no baseline", "lowering: no attribute 'f'")
     bare.__cause__ = between
     assert with_cause(bare) == "no baseline; caused by AttributeError: no attribute 'f'"
+    root.__cause__ = between  # as `raise .. from ..` may leave it
+    assert with_cause(bare) == "no baseline; caused by AttributeError: no attribute 'f'"
 
 
 def test_mistakes_are_told_by_line_and_those_of_one_line_as_they_were_found() -> None:

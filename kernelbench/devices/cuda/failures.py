@@ -44,9 +44,8 @@ def library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
         except KernelbenchError:
             raise
         except Exception as error:  # a library's own errors have no common base
-            lost = any(word in str(error) for word in _STICKY_TEXTS)
-            raise (DeviceLost if lost else DeviceError)(
-                f"{type(error).__name__} while {doing}: {with_cause(error)}"
-            ) from error
+            said = with_cause(error)
+            lost = any(word in said for word in _STICKY_TEXTS)
+            raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {said}") from error
 
     return guarded

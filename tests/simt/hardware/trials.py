@@ -28,7 +28,7 @@ ARCHITECTURE = "sm_90"
 EXACT = 0
 ONE_FUNCTION = 2  # in units in the last place: what one function of the GPU may differ by
 SOFTMAX = 4  # two functions and a sum of many of their values
-# Choices of one_read_rows instead of which its plan takes others now, which are trials of their own.
+# Choices that the plan of one_read_rows no longer takes. They stay; what it takes now is a trial of its own.
 EARLIER = {
     "one_read_rows 24x37 float32": {"held": 1, "lanes": 16, "warps": 1, "blocks": 1, "packs": 1, "rows": 1,
                                     "masked": 1, "block": 128, "resident": 12, "hint": 1},
@@ -294,8 +294,8 @@ def _softmax() -> Iterator[Trial]:
                         label: one.plan(case, device, **EARLIER[label]),
                         f"{label}, {planned.plan.launches[0].entry}": planned.plan,
                     }
-                for of, plan in plans.items():
-                    yield _softmax_trial(of, case, operation.arrays(case), one, plan)
+                for label, plan in plans.items():
+                    yield _softmax_trial(label, case, operation.arrays(case), one, plan)
 
 
 def _softmax_trial(name: str, case: Case, arrays: Sequence[ArraySpec], one: Implementation, plan: LaunchPlan) -> Trial:
